@@ -13,6 +13,8 @@ const checks = {
   architecture: ["vitest", "run", "--project", "unit", "--reporter", "default", "tests/architecture.test.ts"],
   openapi: ["node", "tools/openapi.ts"],
   features: ["node", "tools/feature-table.ts"],
+  messages: ["node", "tools/messages-page.ts"],
+  words: ["node", "tools/banned-words.ts"],
 };
 
 type Outcome = { name: string; passed: boolean; output: string };

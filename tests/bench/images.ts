@@ -58,7 +58,7 @@ async function benchImport(file: string): Promise<boolean> {
     ...{ progress: () => {}, signal: new AbortController().signal },
   });
   const ours = (performance.now() - started) / 1000;
-  if (outcome.kind === "refused") throw new Error(outcome.reason);
+  if (outcome.kind === "refused") throw new Error(outcome.reason.text);
   // Before and after: on a busy machine neither alone is fair.
   const byHand = (first + (await gunzipSeconds(file))) / 2;
 

@@ -51,7 +51,7 @@ async function upload(clis: Clis, { folder, region }: Machines, check: Check): P
     "image-upload, and images list --label",
     () => uploaded(clis, region, file, "--description", "A test", "--cloud-init"),
     ({ description, capabilities }) =>
-      description === "A test" && String(capabilities) === "cloud-init" ? undefined : "not as asked",
+      description === "A test" && String(capabilities) === "cloud-init" ? undefined : "not as requested",
   );
   if (made === undefined) return undefined;
   const id = String(made["id"]);

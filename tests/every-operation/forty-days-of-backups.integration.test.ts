@@ -17,7 +17,7 @@ async function fortyDays({ takes, finds }: Host) {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { id, spec, timeline, customer, call } = await fixture.database();
-  await world.activities.settleProvision((await world.lastOperation()).id, { done: true });
+  await world.activities.endChange((await world.lastOperation()).id, { done: true });
   const judge = createAlertsJob(world);
   const first = midnightAfter(world.time.now).getTime();
 

@@ -76,7 +76,7 @@ test.each(lacking)("%s with a value is refused by %s, and accepted without one",
 
   expect([reply.statusCode, reply.json()]).toEqual([
     400,
-    { errors: [{ field: setting, reason: `${setting} is not offered here: leave it out.` }] },
+    { errors: [{ field: setting, reason: `${setting} is not offered. Omit it.` }] },
   ]);
   expect((await send({ ...body, [setting]: null })).statusCode).toBe(200);
 });

@@ -80,7 +80,7 @@ export const temporalLost = (run: Run): Promise<boolean> =>
     await alice.untilEvent(leaving.id, "database_delete", 180);
     const again = await query("select id from operations where run > 0");
     await removeAll(alice, made);
-    return `${open.length} operations were open, ${again.length} were started anew`;
+    return `${open.length} operations were open, ${again.length} were restarted`;
   });
 
 /** Restores the control plane's database to the time of the copy; hosts remember what came after. */
@@ -126,7 +126,7 @@ export const setBack = (run: Run): Promise<boolean> =>
 
       const output = await moorage("recover");
       if (!output.includes(later.label) || !output.includes(removed.label))
-        throw new Error(`recover did not tell of both: ${output}`);
+        throw new Error(`recover did not report both: ${output}`);
       await alice.untilStatus(kept.id, "active");
       await alice.untilStatus(later.id, "active");
       if ((await alice.view(removed.id)).status !== 404) throw new Error("the deleted database came back");

@@ -23,7 +23,8 @@ const file = inStack("canaries.jsonl");
 
 /** Records a secret of this run, which the scanner searches for at the end. Returns it. */
 export function canary(kind: KindOfSecret, secret: string): string {
-  if (secret.length < 8) throw new Error(`A ${kind} of ${secret.length} characters cannot be told from other text.`);
+  if (secret.length < 8)
+    throw new Error(`A ${kind} of ${secret.length} characters cannot be distinguished from other text.`);
   appendFileSync(file, `${JSON.stringify({ kind, secret })}\n`, { mode: 0o600 });
   return secret;
 }

@@ -132,5 +132,5 @@ export async function connectEachSecond(
 ): Promise<Connections> {
   await using connecting = start(machine, "connect-each-second", { ...door, seconds, least });
   await connecting.ended;
-  return JSON.parse(connecting.lines.at(-1) ?? '{"made":0,"failed":["the program said nothing"]}') as Connections;
+  return JSON.parse(connecting.lines.at(-1) ?? '{"made":0,"failed":["the program printed nothing"]}') as Connections;
 }

@@ -7,7 +7,7 @@ test.each([
   ["one link is cut", bothWays(1, 2), undefined],
   ["each is alone", [...bothWays(1, 2), ...bothWays(3, 1), ...bothWays(2, 3)], undefined],
   [
-    "one hears nobody, and is heard",
+    "packets to one are dropped, those from it are not",
     [
       { from: 2, to: 1 },
       { from: 3, to: 1 },

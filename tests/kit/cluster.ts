@@ -150,7 +150,7 @@ export const desiredPrimaryOf = async (id: number): Promise<string | undefined> 
  * answer says what would be lost.
  */
 export async function promotedByTenant(alice: Tenant, id: number, old: Member): Promise<void> {
-  await until("the leader was silent for so long that its tenant may give it up", 120, async () => {
+  await until("the primary was silent for so long that its tenant may promote another", 120, async () => {
     const { status, body } = await alice.act(id, "promote", {});
     if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
     return JSON.stringify(body).includes("accept_loss");
@@ -168,7 +168,7 @@ export async function receiptsOf(alice: Tenant, id: number): Promise<DatabaseFai
 
 /** The newest change of the primary after this moment as the tenant sees it, once its loss is known. */
 export const untilReceipt = (alice: Tenant, id: number, after: number): Promise<DatabaseFailover> =>
-  until(`a change of the primary of ${id} is told`, 60, async () => {
+  until(`a change of the primary of ${id} is reported`, 60, async () => {
     // Event times are whole seconds.
     const newest = (await receiptsOf(alice, id)).find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
     return newest?.transactions_lost !== null && newest;

@@ -54,13 +54,13 @@ const rowRules: Record<string, string> = {
     "select d.id, count(n.id), count(distinct n.host_id) as hosts, count(distinct n.ordinal) as ordinals, count(distinct n.port) as ports from databases d left join nodes n on n.database_id = d.id and n.released_at is null group by d.id, d.cluster_size, d.deleted_at, d.status having count(n.id) <> case when d.deleted_at is null and d.status <> 'failed' then d.cluster_size else 0 end or count(distinct n.host_id) <> count(n.id) or count(distinct n.ordinal) <> count(n.id) or count(distinct n.port) > 1",
   "a cluster has other members than its nodes":
     "select n.id from nodes n join databases d on d.id = n.database_id left join members m on m.node_id = n.id where n.released_at is null and (m.node_id is not null) <> (d.cluster_size > 1) or n.released_at is null and m.replaced_at is not null",
-  "a member was told of others than there are":
+  "a member's spec has other members than there are":
     "select n.id from nodes n join databases d on d.id = n.database_id where n.released_at is null and d.cluster_size > 1 and (select array_agg(o.id::text order by o.ordinal) from nodes o where o.database_id = d.id and o.released_at is null) is distinct from (select array_agg(m->>'node') from jsonb_array_elements(n.desired_spec->'cluster'->'members') m)",
   "a member has a permission that should have been taken back":
     "select id from nodes where released_at is null and desired_spec->'cluster' ?| array['bootstrap', 'reclone', 'make_primary']",
-  "an asynchronous cluster has no leader among its nodes, or another cluster has one":
+  "an asynchronous cluster has no primary among its nodes, or another cluster has one":
     "select d.id from databases d left join primary_terms l on l.database_id = d.id left join nodes n on n.id = l.node_id and n.database_id = d.id and n.released_at is null where d.deleted_at is null and d.status <> 'failed' and (n.id is not null) <> (d.replication_type = 'asynch')",
-  "a member was told of another leader":
+  "a member's spec has another primary":
     "select n.id from nodes n left join primary_terms l on l.database_id = n.database_id where n.released_at is null and (n.desired_spec->'cluster'->'primary'->>'node', n.desired_spec->'cluster'->'primary'->>'term') is distinct from (l.node_id::text, l.term::text)",
   "a host's reservation is not the sum of its nodes":
     "select h.name, reserved_memory_mb, coalesce(sum(n.memory_mb), 0) from hosts h left join nodes n on n.host_id = h.id and n.released_at is null group by h.id having reserved_memory_mb <> coalesce(sum(n.memory_mb), 0) or reserved_disk_mb <> coalesce(sum(n.disk_mb), 0)",
@@ -150,7 +150,7 @@ export async function brokenFirewalls(): Promise<string[]> {
     const expected = rows.filter(({ host }) => host === `host-${n}`);
     differ(
       broken,
-      `gates of host ${n}`,
+      `firewall of host ${n}`,
       expected.map(({ port }) => String(port)),
       [...found.keys()].map(String),
     );
@@ -217,5 +217,5 @@ const namespaceOf = (node: string): string => `moor-n-${node.slice(0, 8)}`;
 
 function differ(broken: string[], what: string, expected: readonly string[], found: readonly string[]): void {
   const [a, b] = [[...expected].sort().join(), [...found].sort().join()];
-  if (a !== b) broken.push(`${what}: rows say [${a}], found [${b}]`);
+  if (a !== b) broken.push(`${what}: rows have [${a}], found [${b}]`);
 }

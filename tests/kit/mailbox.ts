@@ -15,12 +15,12 @@ async function mailsTo(address: string): Promise<Email[]> {
 }
 
 export const mailTo = (address: string, subject: string, seconds = 10): Promise<Email> =>
-  until(`a letter "${subject}" has reached ${address}`, seconds, async () =>
+  until(`a mail "${subject}" has reached ${address}`, seconds, async () =>
     (await mailsTo(address)).findLast((mail) => mail.subject === subject),
   );
 
 export function linkIn({ text = "" }: Email): string {
   const [link] = /https?:\/\/\S+/.exec(text) ?? [];
-  if (link === undefined) throw new Error("There is no link in this letter.");
+  if (link === undefined) throw new Error("There is no link in this mail.");
   return link;
 }

@@ -43,8 +43,20 @@ export const mistakes: readonly Mistake[] = [
     status: 401,
     names: ["no token was sent", "Authorization: Bearer"],
   },
-  { what: "an expired token", path: INSTANCES, by: "expired", status: 401, names: ["expired at", "Make another one"] },
-  { what: "a revoked token", path: INSTANCES, by: "revoked", status: 401, names: ["revoked at", "Make another one"] },
+  {
+    what: "an expired token",
+    path: INSTANCES,
+    by: "expired",
+    status: 401,
+    names: ["expired at", "Create another token"],
+  },
+  {
+    what: "a revoked token",
+    path: INSTANCES,
+    by: "revoked",
+    status: 401,
+    names: ["revoked at", "Create another token"],
+  },
   {
     ...{ what: "Basic in place of Bearer", path: INSTANCES, by: "nobody", status: 401 },
     ...{ headers: { authorization: "Basic YTpi" }, names: ["only the scheme Bearer", "Authorization: Bearer"] },
@@ -183,7 +195,7 @@ export const mistakes: readonly Mistake[] = [
   create(
     "settings of the engine",
     { engine_config: { mysql: { sql_mode: "ANSI" } } },
-    { field: "engine_config.mysql.sql_mode", names: ["cannot be set", "Leave it out"] },
+    { field: "engine_config.mysql.sql_mode", names: ["cannot be set", "Leave the field out"] },
   ),
   create("a fork of nothing", { fork: { source: 4711 } }, { field: "fork.source", names: ["4711"] }),
   create(
@@ -210,7 +222,11 @@ export const mistakes: readonly Mistake[] = [
     { field: "updates.day_of_week", names: ["1 to 7"] },
   ),
   update("a smaller type", { type: "m1-small" }, { field: "type", names: ["m2-medium"] }, ":cluster"),
-  update("three nodes for one", { cluster_size: 3 }, { field: "cluster_size", names: ["it stays 1", "leave it out"] }),
+  update(
+    "three nodes for one",
+    { cluster_size: 3 },
+    { field: "cluster_size", names: ["it stays 1", "leave the field out"] },
+  ),
   update(
     "a change of what is suspended",
     { allow_list: ["203.0.113.7"] },

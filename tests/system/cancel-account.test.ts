@@ -62,7 +62,7 @@ test("a cancelled account is charged, stopped and kept; a declined card leaves t
   expect(await chargesOf(account.euuid)).toMatchObject([{ cents: (invoice?.total_micros ?? 0) / 10_000 }]);
   const shown = await moorage("account", "show", String(id));
   expect(shown).toContain("the story is over");
-  expect(shown).toContain("owes:               $0.00");
+  expect(shown).toContain("balance:            $0.00");
 
   // The data are kept: the operator reopens the account, and everything is there.
   await until("the database is suspended", 120, async () => {

@@ -4,6 +4,9 @@ import { readFile } from "node:fs/promises";
 import type { PersonalToken } from "@moorage/contract";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { texts as authTexts } from "../../packages/control-plane/src/auth/texts.ts";
+import { texts as pageTexts } from "../../packages/control-plane/src/sign-in/pages/texts.ts";
+import { texts } from "../../packages/control-plane/src/sign-in/texts.ts";
 import { authUrl, faultsOf, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
 import { canary } from "../kit/canaries.ts";
 import { mailTo, linkIn } from "../kit/mailbox.ts";
@@ -51,7 +54,7 @@ async function invite(page: Page) {
   await page.getByLabel("New password").fill(password);
   await page.getByLabel("The same again").fill(password);
   await press(page, "Save the password");
-  await heading(page, "Your password is saved");
+  await heading(page, pageTexts.passwordSavedTitle().text);
   return { username, password };
 }
 
@@ -86,11 +89,11 @@ test("from the invitation mail to SELECT 1 with the browser; logout revokes the 
   const { code, stdout, stderr } = await login.ended;
   expect({ code, stdout, stderr }).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining(`You are ${nia.username} at`),
+    stdout: expect.stringContaining(`You are signed in as ${nia.username} at`),
   });
   const token = await keptToken(shell);
 
-  expect((await shell.run()).stdout).toContain("Next: No database yet. Make one: moorage db create");
+  expect((await shell.run()).stdout).toContain("Next: You have no database. Create one: moorage db create");
   const created = await shell.run(
     ...["db", "create", "--label", label, "--region", env("MOORAGE_REGION"), "--type", env("MOORAGE_TYPE")],
     ...["--engine", env("MOORAGE_ENGINE"), "--allow-list", env("MOORAGE_CLIENT_A_ADDR"), "--wait"],
@@ -120,8 +123,11 @@ test("from the invitation mail to SELECT 1 with the browser; logout revokes the 
   await heading(phone.page, "Sign in the command line?");
   expect(await phone.page.getByRole("main").textContent()).toContain(await codeIn(device));
   await press(phone.page, "Sign it in");
-  await heading(phone.page, "The command line is signed in");
-  expect(await device.ended).toMatchObject({ code: 0, stdout: expect.stringContaining(`You are ${nia.username} at`) });
+  await heading(phone.page, pageTexts.deviceSignedInTitle().text);
+  expect(await device.ended).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`You are signed in as ${nia.username} at`),
+  });
   await keptToken(shell);
   expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
 }, 3_600_000);
@@ -140,11 +146,11 @@ test("a token from the security page works until it is revoked there; every page
   await page.getByLabel("Name").fill("Terraform");
   await page.getByLabel("Only what I choose below").check();
   await press(page, "Create the token");
-  await page.getByText("at least once").waitFor();
+  await page.getByText(texts.tokenAreasMissing().text).waitFor();
   expect(await faultsOf(page, "new-token-refused")).toEqual([]);
   await page.getByLabel("Databases, their backups and passwords").selectOption("View and change");
   await press(page, "Create the token");
-  await heading(page, "Copy your token now");
+  await heading(page, pageTexts.tokenCreatedTitle().text);
   expect(await faultsOf(page, "token-created")).toEqual([]);
   const token = canary("personal token", await page.getByLabel("Token", { exact: true }).inputValue());
   await page.getByRole("link", { name: "I have copied it" }).click();
@@ -155,7 +161,7 @@ test("a token from the security page works until it is revoked there; every page
   expect((await shell.run("db", "list")).code).toBe(0);
   expect((await shell.run("me", "token", "list")).stderr).toContain("account:read_only");
   await page.getByRole("button", { name: /^Revoke Terraform/ }).click();
-  await page.getByText("The token is revoked").waitFor();
+  await page.getByText(texts.tokenRevoked().text).waitFor();
   const refused = await until("the token is dead everywhere", 10, async () => {
     const reply = await tenant(token).call<PersonalToken>("GET", "/v4/profile");
     return reply.status === 401 && reply;
@@ -171,7 +177,7 @@ test("the pages for the device code are accessible, and a wrong code is reported
   expect(await faultsOf(page, "device")).toEqual([]);
   await page.getByLabel("Code").fill("bbbb-bbbb");
   await press(page, "Continue");
-  await page.getByText("There is no such code").waitFor();
+  await page.getByText(authTexts.deviceCodeUnknown().text).waitFor();
   expect(await faultsOf(page, "device-refused")).toEqual([]);
   expect(visitor.complaints).toEqual([]);
 });

@@ -45,7 +45,7 @@ test("a full volume is reported, read-only before it is full, and writable after
   expect(Number(await sql(at, "select count(*) from shop.pages"))).toBe(acknowledged);
   const warnings = () =>
     alice.events(id).then((events) => events.filter(({ action }) => action === "database_low_disk_space"));
-  await until("the events say so", 60, async () => (await warnings()).length >= 1);
+  await until("the events report it", 60, async () => (await warnings()).length >= 1);
   await until("there is a critical notification", 60, async () =>
     (await alice.notifications()).some(({ entity, severity }) => entity?.id === id && severity === "critical"),
   );

@@ -102,7 +102,7 @@ test("a tenant's database from creation to deletion: data, backups, restores, fo
     for (const each of [id, fork]) await alice.untilEvent(each, "database_delete", 120);
   });
   await until("rows and hosts agree", 60, async () => (await brokenInvariants()).length === 0);
-  console.log(`story of ${megabytes} MB: ${timings.join(", ")}`);
+  console.log(`lifecycle with ${megabytes} MB: ${timings.join(", ")}`);
 }, 3_600_000);
 
 /** A time between two rows, in the format that a tenant uses. */

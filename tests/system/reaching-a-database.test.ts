@@ -242,7 +242,7 @@ test("a list of 10,000 entries is enforced as soon as its event is finished", as
   const others = Array.from({ length: 9_999 }, (_, n) => `100.64.${n >> 7}.${(n % 128) * 2}`);
   await using own = await database([...others, b.address]);
   await using watching = watch(a, own.host.address, own.door.port);
-  await until("the first knocks are heard", 10, async () => watching.lines.length > 0);
+  await until("the first attempts arrive", 10, async () => watching.lines.length > 0);
 
   const took: number[] = [];
   for (let n = 0; n < trials; n++) {
@@ -251,7 +251,7 @@ test("a list of 10,000 entries is enforced as soon as its event is finished", as
     await alice.admit(own.id, [...others, lets ? a.address : b.address]);
     const settled = Date.now();
     // By then all tries that began before now have been reported.
-    await until("later knocks are heard", 10, async () => (watching.attempts().at(-1)?.at ?? 0) > settled + 500);
+    await until("later attempts arrive", 10, async () => (watching.attempts().at(-1)?.at ?? 0) > settled + 500);
     const since = watching.attempts().filter(({ at }) => at >= sent);
     const enforced = since.at(since.findLastIndex(({ open }) => open !== lets) + 1)?.at ?? Number.POSITIVE_INFINITY;
     expect(since.filter(({ at }) => at > settled).every(({ open }) => open === lets)).toBe(true);

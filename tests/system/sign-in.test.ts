@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises";
 import type { Login } from "@moorage/contract";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { texts as pageTexts } from "../../packages/control-plane/src/sign-in/pages/texts.ts";
+import { texts } from "../../packages/control-plane/src/sign-in/texts.ts";
 import { start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { logFile } from "../../tools/stack/supervisor.ts";
 import { authUrl, faultsOf, fillCode, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
@@ -49,7 +51,7 @@ test("two-factor sign-in is enabled and a scratch code signs in; every page is a
   const { nextCode } = authenticatorOf(seed.replaceAll(" ", ""));
   await page.getByLabel("Code").fill(await nextCode());
   await press(page, "Turn it on");
-  await page.getByRole("heading", { name: "Keep these scratch codes" }).waitFor();
+  await page.getByRole("heading", { name: pageTexts.scratchCodesTitle().text }).waitFor();
   const scratchCodes = await page.getByRole("listitem").allTextContents();
   for (const code of scratchCodes) canary("scratch code", code);
   expect(await faultsOf(page, "scratch-codes")).toEqual([]);
@@ -61,7 +63,7 @@ test("two-factor sign-in is enabled and a scratch code signs in; every page is a
   await page.goto(authUrl("/logout"));
   expect(await faultsOf(page, "sign-out")).toEqual([]);
   await press(page, "Sign out");
-  await page.getByRole("heading", { name: "You are signed out" }).waitFor();
+  await page.getByRole("heading", { name: pageTexts.signedOutTitle().text }).waitFor();
   expect(await faultsOf(page, "signed-out")).toEqual([]);
 
   await page.goto(authUrl("/security"));
@@ -113,12 +115,12 @@ test("a passkey is added on a device and signs in without a name, a password or 
   expect(await page.getByRole("main").textContent()).toContain(alice.username);
 
   await press(page, "Remove My <b>laptop</b>");
-  await page.getByText("The passkey is removed.").waitFor();
+  await page.getByText(texts.passkeyRemoved().text).waitFor();
   await context.clearCookies();
   await page.goto(authUrl("/security"));
   await press(page, "Use a passkey");
   await page.getByRole("alert").waitFor();
-  expect(await page.getByRole("alert").textContent()).toContain("not known here");
+  expect(await page.getByRole("alert").textContent()).toBe(texts.passkeyNotAccepted().text);
   expect(visitor.complaints).toEqual([]);
 });
 
@@ -140,7 +142,7 @@ test("a forgotten password is replaced with a mailed link, which works once and 
   expect(await heading(page)).toBe("Choose a password");
   const password = newPassword();
   await choose(page, password, password);
-  await page.getByRole("heading", { name: "Your password is saved" }).waitFor();
+  await page.getByRole("heading", { name: pageTexts.passwordSavedTitle().text }).waitFor();
   expect(await faultsOf(page, "password-saved")).toEqual([]);
   await mailTo(alice.email, "Your Moorage password was changed");
 
@@ -152,7 +154,7 @@ test("a forgotten password is replaced with a mailed link, which works once and 
   await isAtHome(before.page);
 
   await page.goto(link);
-  expect(await heading(page)).toBe("This link does not work any more");
+  expect(await heading(page)).toBe(pageTexts.linkInvalidTitle().text);
   expect(await faultsOf(page, "dead-link")).toEqual([]);
   expect(visitor.complaints).toEqual([]);
 });
@@ -175,7 +177,7 @@ test("without scripts a person can reset a password, sign in with a code and cha
   await page.getByLabel("New password").fill(another);
   await page.getByLabel("The same again").fill(another);
   await press(page, "Change the password");
-  await page.getByText("Your password is changed").waitFor();
+  await page.getByText(texts.passwordChanged().text).waitFor();
   await press(page, "Sign out everywhere");
   await page.getByRole("heading", { name: "You are signed out" }).waitFor();
   expect(await heading(page)).toBe("You are signed out");
@@ -183,7 +185,7 @@ test("without scripts a person can reset a password, sign in with a code and cha
   expect(await heading(page)).toBe("Sign in");
 });
 
-test("after too many tries the page says when to come back, and missing pages say so", async () => {
+test("after too many attempts the page shows when to try again, and a missing page is a 404 page", async () => {
   const alice = await newPerson("alice");
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
@@ -231,7 +233,7 @@ test("while `auth` is down, people get an error page, and the front's log does n
     await waitHealthy("auth");
   }
 
-  const log = await until("the front has told of it", 10, async () => {
+  const log = await until("the front has logged it", 10, async () => {
     const text = await readFile(logFile("front"), "utf8");
     return /auth\/<NOSRV>|auth\/auth .* 503 /.test(text) && text;
   });
@@ -249,7 +251,7 @@ async function requestLink(page: Page, { username, email }: Person): Promise<str
   await page.goto(authUrl("/forgot"));
   await page.getByLabel("User name").fill(username.toUpperCase());
   await press(page, "Send the link");
-  await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+  await page.getByRole("heading", { name: pageTexts.forgotDoneTitle().text }).waitFor();
   const link = linkIn(await mailTo(email, "Choose a new Moorage password"));
   canary("password link", new URL(link).pathname.split("/").at(-1) ?? "");
   return link;

@@ -52,7 +52,7 @@ test("it is written by hostname and read from its replicas at another port", asy
   await sql("insert into shop.notes (note) values ('first')");
 
   const readers = read_only_port ?? 0;
-  await until("the row is at a follower", 10, async () => (await sql(NOTES, readers)) === "first");
+  await until("the row is at a replica", 10, async () => (await sql(NOTES, readers)) === "first");
   const [primaryServer] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
   expect(await sql("select @@server_uuid", readers)).not.toBe(primaryServer?.uuid);
   await expect(sql("insert into shop.notes (note) values ('astray')", readers)).rejects.toThrow(/read-only/);
@@ -84,7 +84,7 @@ test("a switchover on request loses none of the concurrent writes", async () => 
 test("a replica is promoted in place of a killed primary, and the receipt reports what was lost", async () => {
   const { id, primary } = cluster;
   const before = (await failovers()).length;
-  await until("its followers have everything", 30, async () => {
+  await until("its replicas have everything", 30, async () => {
     const [atPrimary, ...following] = await Promise.all([primary, ...othersThan(primary, cluster.members)].map(gtidAt));
     return following.every((gtid) => gtid === atPrimary);
   });

@@ -113,7 +113,7 @@ describe("an agent on a real host", () => {
     await taken();
     gateway.desired.revision = 0;
     gateway.desired.nodes = [spec({ generation: 99, tombstone: { operation: 1 } })];
-    await until("the refusal", () => host.log().includes("knows less than this host"));
+    await until("the refusal", () => host.log().includes("the control plane was set back"));
     gateway.desired.nodes = [];
     gateway.desired.revision = revision;
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
@@ -193,7 +193,7 @@ describe("an agent on a real host", () => {
     await reached(second, "gone", 2);
   });
 
-  test("a node whose engine is not on the host fails with a message that says what to do", async () => {
+  test("a node whose engine is not on the host fails, and the message names the remedy", async () => {
     const third = randomUUID();
     host.known(third);
     gateway.setDesired(spec({ node: third, engine: { ...builtEngine, prepared: "0".repeat(64) } }));

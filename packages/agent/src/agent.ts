@@ -133,7 +133,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const gatekeeper = connectGatekeeper(config.gatekeeperCheckPort);
   const groupPassword = async (node: string) => {
     const { group_password } = await connected().secrets({ protocol: PROTOCOL, node });
-    if (group_password === undefined) throw new Error("The gateway knows no password of the members' account.");
+    if (group_password === undefined) throw new Error("The gateway sent no password of the members' account.");
     return group_password;
   };
   const gatewayAnswers = async () => {
@@ -217,7 +217,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   for (const tombstone of store.tombstones()) if (!store.get(tombstone.spec.node)) reporter.set(goneReport(tombstone));
   for (const raw of await store.setAside()) follow(await store.offer(raw), { reporter, log });
   await removeLeftovers({ host, podman }).catch((error: unknown) =>
-    log.warn({ error: String(error) }, "what an earlier agent was making is still there"),
+    log.warn({ error: String(error) }, "files of an earlier agent's unfinished work could not be removed"),
   );
   await archiver.prepare();
   reconciler.start();
@@ -262,7 +262,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     }
   }
   const talking = talk().catch((error: unknown) => {
-    if (!stop.signal.aborted) log.fatal({ err: error }, "the conversation with the gateway ended");
+    if (!stop.signal.aborted) log.fatal({ err: error }, "polling the gateway ended with an error");
   });
   const samples: SamplingDeps["send"] = (message, signal) => connected().samples(message, signal);
   const sampling = keepSampling({ host, specs: store.all, send: samples, log }, stop.signal);

@@ -35,7 +35,7 @@ async function bringBaseline(context: NodeContext): Promise<void> {
   const [before, desired] = [await baselineOf(paths.socket), await desiredBaseline(context)];
   if (before >= desired) return;
   await writeBaseline(paths.socket, context);
-  log.info({ before, desired }, "rights, procedures and time zones were brought to the baseline");
+  log.info({ before, desired }, "the baseline was applied: privileges, procedures and time zones");
 }
 
 /** Runs before a new node admits its tenant. A node that did so before serves even if this fails; retried later. */
@@ -47,7 +47,7 @@ export const baselineStep: Step = {
     const { reached } = await readNodeRecord(context.paths);
     if (reached === undefined) return bringBaseline(context);
     await bringBaseline(context).catch((err: unknown) =>
-      context.log.warn({ err }, "the baseline could not be brought"),
+      context.log.warn({ err }, "the baseline could not be applied"),
     );
   },
 };

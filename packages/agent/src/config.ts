@@ -47,7 +47,7 @@ export type Config = {
 /** The only place that reads the environment. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const read = Environment.safeParse(environment);
-  if (!read.success) throw new Error(`The environment is not right:\n${z.prettifyError(read.error)}`);
+  if (!read.success) throw new Error(`The environment variables are not valid:\n${z.prettifyError(read.error)}`);
   const env = read.data;
   return {
     dir: env.MOORAGE_AGENT_DIR,

@@ -49,18 +49,18 @@ const provisioned: [string, Partial<Facts>, string[]][] = [
     ["the volume of another timeline is mounted"],
   ],
   ["never unpacked", { data: false }, ["there is no data directory"]],
-  ["no namespace", { network: false, current: false }, ["there is no network", "the container is not the wanted one"]],
+  ["no namespace", { network: false, current: false }, ["there is no network", "the container differs from the spec"]],
   ["killed", { container: "stopped" }, ["the container is not running"]],
-  ["another plan", { current: false }, ["the container is not the wanted one"]],
+  ["another plan", { current: false }, ["the container differs from the spec"]],
   ["removed", { container: "absent", current: false }, ["there is no container"]],
   ["a new password", { credentials: 0 }, ["the password is not set"]],
   ["no certificate", { certificate: "absent" }, ["there is no certificate"]],
-  ["a certificate for other names", { certificate: "outdated" }, ["the certificate is not the wanted one"]],
+  ["a certificate for other names", { certificate: "outdated" }, ["the certificate differs from the spec"]],
   ["a new certificate", { certificate: "unused" }, ["the certificate is not in use"]],
   ["a plan with more disk", { grown: false }, ["the volume is smaller than the plan's"]],
   ["rebooted, encrypted", { temporary: false }, ["there is no place for temporary files"]],
-  ["keys lost", { keyring: "absent" }, ["its encryption keys are not on the disk"]],
-  ["keys made anew", { keyring: "unsent" }, ["its encryption keys have not been told"]],
+  ["keys lost", { keyring: "absent" }, ["the encryption keys are not on the disk"]],
+  ["new keys", { keyring: "unsent" }, ["the encryption keys have not been sent to the gateway"]],
   ["dead, with an old certificate", { container: "stopped", certificate: "ending" }, ["the container is not running"]],
 ];
 test.each(provisioned)("%s", (_, change, because) => {
@@ -93,7 +93,7 @@ test("a discarded timeline is removed only once the desired one serves", () => {
 
 const resting: [string, Partial<Facts>, "power-off" | "rest"][] = [
   ["runs", {}, "power-off"],
-  ["has stopped, with its gate open", { container: "stopped", firewall: false }, "power-off"],
+  ["has stopped, with its firewall open", { container: "stopped", firewall: false }, "power-off"],
   ["has stopped", { container: "stopped" }, "rest"],
   ["has no container", { container: "absent", current: false }, "rest"],
   ["came back from a power cut", { container: "stopped", volume: false, data: false, network: false }, "rest"],

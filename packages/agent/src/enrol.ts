@@ -23,7 +23,7 @@ export async function enrol(deps: EnrolDeps): Promise<Identity> {
       return cert !== undefined && key !== undefined ? { cert, key } : await requestCertificate(deps);
     } catch (error) {
       if (signal.aborted) throw error;
-      log.warn({ error: String(error) }, "enrolment failed; trying again");
+      log.warn({ error: String(error) }, "enrolment failed and is retried");
       await sleep(networkDelayMs(attempt), undefined, { signal });
     }
   }

@@ -13,7 +13,7 @@ export function ownMember({
   if (cluster === undefined) return undefined;
   const own = cluster.members.find((member) => member.node === node);
   if (own === undefined && tombstone !== undefined) return undefined;
-  if (own === undefined) throw new Error("The node is not among the members of its own cluster.");
+  if (own === undefined) throw new Error("The node is not a member of its own cluster.");
   const others = cluster.members.filter((member) => member !== own);
   return { cluster, own, others, peerPort: peerPortOf(network.port) };
 }

@@ -53,7 +53,7 @@ export async function requireSha256(file: string, sha256: string): Promise<void>
   }
   const found = hash.digest("hex");
   if (found === sha256) return;
-  throw new CannotHeal(`${file} has SHA-256 ${found}, but ${sha256} is wanted. Install that version of the engine.`);
+  throw new CannotHeal(`${file} has SHA-256 ${found}, but ${sha256} is required. Install that version of the engine.`);
 }
 
 /** Undefined if the object does not exist; any other error is thrown. */

@@ -56,7 +56,7 @@ async function take(deps: PollDeps, reply: DesiredReply): Promise<"taken" | "set
   const { store, record, reconciler, reporter, log } = deps;
   if (reply.digest) reporter.requestDigest(reply.epoch);
   if (isSetBack(reply, record.get())) {
-    log.warn({ reply: [reply.epoch, reply.revision] }, "the control plane knows less than this host; nothing is taken");
+    log.warn({ reply: [reply.epoch, reply.revision] }, "the control plane was set back; its reply is ignored");
     return "set back";
   }
   if (reply.allowance && reply.allowance.signature !== record.get().allowance?.signature) {
@@ -65,7 +65,7 @@ async function take(deps: PollDeps, reply: DesiredReply): Promise<"taken" | "set
     reconciler.wakeTombstones();
   }
   const captures = deps.captures.take(reply.captures);
-  if (captures === "unreadable") log.error("a wanted capture has no readable id; it is left out");
+  if (captures === "unreadable") log.error("a capture in the desired state has no readable id and is skipped");
   if (reply.nodes === undefined) return captures;
   const woken: string[] = [];
   for (const raw of reply.nodes) {
@@ -88,7 +88,7 @@ export function follow(
 ): string | undefined {
   if (acceptance.kind === "store") return acceptance.spec.node;
   if (acceptance.kind === "gone") reporter.set(goneReport(acceptance.record));
-  if (acceptance.kind === "unreadable") log.error("a wanted node has no readable identity; it is left out");
+  if (acceptance.kind === "unreadable") log.error("a node in the desired state has no readable id and is skipped");
   if (acceptance.kind === "unsupported") {
     const { node, epoch, generation } = acceptance.envelope;
     log.error({ node, message: acceptance.message }, "unsupported spec");

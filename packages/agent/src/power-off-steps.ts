@@ -24,7 +24,9 @@ async function closeFirewall(context: NodeContext): Promise<void> {
   const { firewall, spec, paths, log } = context;
   if (spec.cluster !== undefined) return applyFirewall(context);
   const nobody = await firewall.open(spec);
-  await endSessions(paths.socket, nobody).catch((error: unknown) => log.debug({ error: String(error) }, "no sessions"));
+  await endSessions(paths.socket, nobody).catch((error: unknown) =>
+    log.debug({ error: String(error) }, "sessions could not be ended"),
+  );
   firewall.vouchFor(spec);
 }
 
@@ -36,6 +38,6 @@ async function shipTheRest({ shipNow, spec, log }: NodeContext): Promise<void> {
   try {
     await shipNow(spec.node, AbortSignal.timeout(shipWithinMs));
   } catch (error) {
-    log.warn({ error: String(error) }, "the last binary logs were not shipped");
+    log.warn({ error: String(error) }, "the last binary logs could not be shipped to the archive");
   }
 }

@@ -203,7 +203,7 @@ const startable = new Set(["configured", "created", "exited", "stopped"]);
 async function makeContainer(context: NodeContext): Promise<void> {
   const { podman, spec } = context;
   const desired = await containerOf(context);
-  if (desired === undefined) throw new Error("The volume or the network went away.");
+  if (desired === undefined) throw new Error("The volume is not mounted, or the network does not exist.");
   const container = podman.client.getContainer(containerName(spec.node));
   const found = await isThere(container.inspect());
   // A dead process that podman believes to be running can neither be stopped nor started: only a new container helps.
@@ -223,7 +223,7 @@ export async function waitUntilReady({ podman, paths, spec, network, superseded 
   const container = podman.client.getContainer(containerName(spec.node));
   const started = performance.now();
   for (let tries = 1; !(await answers(paths.socket)); tries++) {
-    if (superseded()) throw new Error("A newer spec came while the server was starting.");
+    if (superseded()) throw new Error("A newer spec arrived while the server was starting.");
     if (performance.now() - started > readyWithinMs) throw new Error("The server did not answer within two minutes.");
     if (tries % 25 === 0) {
       const found = await isThere(container.inspect());

@@ -123,7 +123,7 @@ export function createReconciler(deps: ReconcileDeps) {
       await serveMeanwhile(nodeContext({ ...deps, log }, before, superseded), seen);
       setHistory(spec, { attempt: 0 });
     } catch (error) {
-      log.warn({ err: error, attempt }, "the timeline before does not serve");
+      log.warn({ err: error, attempt }, "the previous timeline could not be served");
       setHistory(spec, { attempt: attempt + 1 });
       queue.wakeLater(spec.node, stepDelayMs(attempt + 1));
     }
@@ -139,7 +139,7 @@ export function createReconciler(deps: ReconcileDeps) {
     await running(context);
     try {
       await runSteps(discardSteps, context, () => {});
-      context.log.info("earlier timelines are in the trash");
+      context.log.info("earlier timelines were moved to the trash");
     } catch (error) {
       context.log.warn({ error: String(error) }, "earlier timelines could not be discarded");
     }
@@ -220,7 +220,7 @@ export function createReconciler(deps: ReconcileDeps) {
     try {
       await runSteps(baselineSteps, context, () => {});
     } catch (error) {
-      context.log.warn({ error: String(error) }, "the baseline could not be brought");
+      context.log.warn({ error: String(error) }, "the baseline could not be applied");
     }
   }
 
@@ -241,9 +241,9 @@ export function createReconciler(deps: ReconcileDeps) {
     const { spec } = context;
     const verdict = guarded ? await admit(spec.node) : undefined;
     if (verdict?.kind === "held") {
-      context.log.warn({ until: verdict.retryAt }, "deletion held");
+      context.log.warn({ until: verdict.retryAt }, "the deletion is held by the limit of deletions");
       const message =
-        `This host deletes ${deps.deletionsPerWindow} nodes in ${deps.deletionWindowMs / 1000} s by itself. ` +
+        `This host deletes ${deps.deletionsPerWindow} nodes in ${deps.deletionWindowMs / 1000} s without a permission. ` +
         `Waiting until ${verdict.retryAt.toISOString()}, or for \`moorage host allow-deletions\`.`;
       report(spec, { state: "held", percent: 0, message });
       return queue.wakeLater(spec.node, Math.max(100, verdict.retryAt.getTime() - deps.clock().getTime()));

@@ -105,7 +105,7 @@ export function createReporter(deps: ReporterDeps) {
         attempt = 0;
       } catch (error) {
         if (stop.signal.aborted) return;
-        deps.log.warn({ error: String(error) }, "report not delivered");
+        deps.log.warn({ error: String(error) }, "the report could not be sent");
         await sleep(networkDelayMs(attempt++), undefined, { signal: stop.signal }).catch(() => {});
         continue;
       }

@@ -19,7 +19,7 @@ const cases: [string, unknown, Known, string][] = [
   ["a newer epoch with a lower generation", testSpec(at(2, 1)), { stored: at(1, 9) }, "store"],
   ["an older epoch with a higher generation", testSpec(at(1, 9)), { stored: at(2, 1) }, "stale"],
   ["a node that is gone, from an older control plane", testSpec(at(1, 1)), { tombstone: tombstone(1, 2) }, "stale"],
-  ["a node that is gone, wanted again", testSpec(at(1, 3)), { tombstone: tombstone(1, 2) }, "store"],
+  ["a node that is gone, desired again", testSpec(at(1, 3)), { tombstone: tombstone(1, 2) }, "store"],
   [
     "a repeated tombstone",
     testSpec({ ...at(1, 3), tombstone: { operation: 2 } }),

@@ -10,7 +10,7 @@ export async function stopServer(context: NodeContext): Promise<void> {
   if (spec.cluster !== undefined && !isAsynchronous(spec.cluster))
     // A member that does not answer, or is in no group, is stopped all the same.
     await leaveGroup(paths.socket).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "the group was not left"),
+      log.warn({ error: String(error) }, "the server could not leave the group before its stop"),
     );
   await endServer(context);
 }

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
+import { amountsIn, texts } from "./accounts/texts.ts";
 import { Refused } from "./admin-client.ts";
 import { segment, wholeNumber } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
+import { texts as shared } from "./texts.ts";
 
 type Amounts = { databases: number; nodes: number; memory_mb: number; disk_mb: number };
 type Account = {
@@ -33,36 +35,33 @@ const ACCOUNTS = "/admin/accounts";
 const MANAGED_DATABASES = "Managed Databases";
 
 export function accountCommands(program: Command, output: Output): void {
-  const account = program.command("account").description("customers, and what each may have");
+  const account = program.command("account").description("Manage accounts, their limits and their capabilities");
 
   account
     .command("create")
-    .description("make an account; said again for the same e-mail address, it changes company and limits")
-    .requiredOption("--company <name>")
-    .requiredOption("--email <address>", "the owner's; accounts are found again by it")
-    .requiredOption("--databases <n>", "how many databases it may have", wholeNumber)
-    .requiredOption("--nodes <n>", "how many database nodes", wholeNumber)
-    .requiredOption("--memory-mb <n>", "how much memory in all", wholeNumber)
-    .requiredOption("--disk-mb <n>", "how much disk in all", wholeNumber)
+    .description("Create an account. Repeating the command with the same e-mail address changes company and limits.")
+    .requiredOption("--company <name>", "name of the company")
+    .requiredOption("--email <address>", "e-mail address of the owner, which identifies the account")
+    .requiredOption("--databases <n>", "maximum number of databases", wholeNumber)
+    .requiredOption("--nodes <n>", "maximum number of database nodes", wholeNumber)
+    .requiredOption("--memory-mb <n>", "maximum memory of all nodes together, in MB", wholeNumber)
+    .requiredOption("--disk-mb <n>", "maximum disk space of all nodes together, in MB", wholeNumber)
     .action(async ({ company, email, ...limits }: LimitOptions & { company: string; email: string }) => {
       const saved = await adminClient().post<Account>(ACCOUNTS, { company, email, limits: limitsOf(limits) });
-      output.printResult(
-        saved,
-        `Account ${saved.id}, ${company}. Next, a user: moorage user create ${saved.id} <username> --email ${email}`,
-      );
+      output.printResult(saved, texts.accountSaved({ id: saved.id, company, email }));
     });
 
   account
     .command("list")
-    .description("every account: what it has, of what it may have")
+    .description("List all accounts with their usage and limits")
     .action(async () => {
       const accounts = await adminClient().all<Account>(ACCOUNTS);
-      output.list(accounts, rowOf, "No account yet. Make one with: moorage account create --help");
+      output.list(accounts, rowOf, shared.noAccounts());
     });
 
   account
     .command("show <account>")
-    .description("one account: who it is, what it has, what it owes, and how it was cancelled")
+    .description("Show the contact, usage, limits, balance and cancellation of an account")
     .action(async (id: string) => {
       const found = await adminClient().get<WholeAccount>(`${ACCOUNTS}/${segment(id)}`);
       output.printResult(found, linesOf(found).join("\n"));
@@ -70,51 +69,48 @@ export function accountCommands(program: Command, output: Output): void {
 
   account
     .command("availability <account> <on|off>")
-    .description("let an account see what each region has, or not")
+    .description("Show or hide from an account what each region offers")
     .action(async (id: string, setting: string) => {
-      if (setting !== "on" && setting !== "off") throw new Refused("Say on or off.");
+      if (setting !== "on" && setting !== "off") throw new Refused(texts.availabilityInvalid());
       const path = `${ACCOUNTS}/${segment(id)}/availability`;
       const saved = await adminClient().post(path, { on: setting === "on" });
-      output.printResult(saved, `Account ${id} ${setting === "on" ? "sees" : "does not see"} what each region has.`);
+      const result = setting === "on" ? texts.availabilityVisible : texts.availabilityHidden;
+      output.printResult(saved, result({ account: id }));
     });
 
   account
     .command("reopen <account>")
-    .description("open a cancelled account again, while its data are kept; its databases stay suspended")
+    .description("Reopen a cancelled account. Its databases stay suspended until they are resumed.")
     .action(async (id: string) => {
       const saved = await adminClient().post<Account>(`${ACCOUNTS}/${segment(id)}/reopen`, {});
-      output.printResult(
-        saved,
-        `Account ${id} is open. Its users sign in as before and need new tokens; its databases are suspended until they are resumed.`,
-      );
+      output.printResult(saved, texts.accountReopened({ account: id }));
     });
 
   account
     .command("set-limits <account>")
-    .description("change what an account may have; limits that are not named stay, and so does what it has")
-    .option("--databases <n>", "how many databases", wholeNumber)
-    .option("--nodes <n>", "how many database nodes", wholeNumber)
-    .option("--memory-mb <n>", "how much memory in all", wholeNumber)
-    .option("--disk-mb <n>", "how much disk in all", wholeNumber)
+    .description("Change the named limits of an account. A limit below the current usage deletes nothing.")
+    .option("--databases <n>", "maximum number of databases", wholeNumber)
+    .option("--nodes <n>", "maximum number of database nodes", wholeNumber)
+    .option("--memory-mb <n>", "maximum memory of all nodes together, in MB", wholeNumber)
+    .option("--disk-mb <n>", "maximum disk space of all nodes together, in MB", wholeNumber)
     .action(async (id: string, options: LimitOptions) => {
-      if (Object.keys(options).length === 0)
-        throw new Refused("Name at least one limit: --databases, --nodes, --memory-mb or --disk-mb.");
+      if (Object.keys(options).length === 0) throw new Refused(texts.limitMissing());
       const saved = await adminClient().post<Account>(`${ACCOUNTS}/${segment(id)}/limits`, limitsOf(options));
-      output.printResult(saved, `Account ${id} may have ${inWords(saved.limits)}.`);
+      output.printResult(saved, texts.limitsSaved({ account: id, limits: saved.limits }));
     });
 
   const setCapability = async (id: string, capability: string, granted: boolean): Promise<void> => {
     const path = `${ACCOUNTS}/${segment(id)}/capabilities`;
     const saved = await adminClient().post<Account>(path, { capability, granted });
-    output.printResult(saved, `Account ${id} has: ${saved.capabilities.join(", ") || "no capability"}.`);
+    output.printResult(saved, texts.capabilitiesSaved({ account: id, capabilities: saved.capabilities }));
   };
   account
     .command("grant-capability <account> [capability]")
-    .description(`give an account a capability (default: "${MANAGED_DATABASES}")`)
+    .description(`Grant a capability to an account (default: "${MANAGED_DATABASES}")`)
     .action((id: string, capability = MANAGED_DATABASES) => setCapability(id, capability, true));
   account
     .command("revoke-capability <account> [capability]")
-    .description(`take a capability back (default: "${MANAGED_DATABASES}")`)
+    .description(`Revoke a capability of an account (default: "${MANAGED_DATABASES}")`)
     .action((id: string, capability = MANAGED_DATABASES) => setCapability(id, capability, false));
 }
 
@@ -125,9 +121,6 @@ const limitsOf = ({ databases, nodes, memoryMb, diskMb }: LimitOptions) => ({
   disk_mb: diskMb,
 });
 
-const inWords = ({ databases, nodes, memory_mb, disk_mb }: Amounts): string =>
-  `${databases} databases, ${nodes} nodes, ${memory_mb} MB of memory and ${disk_mb} MB of disk`;
-
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
 function linesOf(account: WholeAccount): string[] {
@@ -135,18 +128,19 @@ function linesOf(account: WholeAccount): string[] {
   const address = ["address_1", "address_2", "zip", "city", "state", "country"].map((field) => contact[field] ?? "");
   const facts: [string, string][] = [
     ["account", `${account.id}, ${account.company} (${account.euuid}), since ${account.created}`],
-    ["operator's e-mail", account.email],
+    ["owner's e-mail", account.email],
     [
       "contact",
       [contact["first_name"], contact["last_name"], contact["email"], contact["phone"]].filter(Boolean).join(" "),
     ],
     ["address", address.filter(Boolean).join(", ")],
     ["tax id", contact["tax_id"] ?? ""],
-    ["has", `${inWords(account.used)}, of ${inWords(account.limits)}`],
+    ["usage", amountsIn(account.used)],
+    ["limits", amountsIn(account.limits)],
     ["capabilities", account.capabilities.join(", ")],
-    ["sees availability", account.sees_availability ? "yes" : "no"],
-    ["billed by", account.billing_source],
-    ["owes", `${dollars(account.balance)}, and ${dollars(account.balance_uninvoiced)} not invoiced yet`],
+    ["availability shown", account.sees_availability ? "yes" : "no"],
+    ["billing source", account.billing_source],
+    ["balance", `${dollars(account.balance)}, and ${dollars(account.balance_uninvoiced)} not invoiced yet`],
     ["card", card === null ? "none" : `${card.type} ${card.last_four}`],
     ...(closed === null
       ? []

@@ -1,8 +1,21 @@
 import { ErrorReply } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
-/** An error that the operator can act on: the control plane's own message, or one of the command line. */
+/** The API's errors have a field, those of the command line a code. */
+export type ErrorForPrograms = ErrorReply["errors"][number] & { code?: string };
+
+/** An error that a person can act on: the control plane's own message, or one of the command line. */
 export class Refused extends Error {
   override readonly name = "Refused";
+  readonly code: string;
+  /** For `--json`: as the API sent them, or this error. */
+  readonly errors: readonly ErrorForPrograms[];
+  constructor({ code, text }: Text, errors: readonly ErrorForPrograms[] = [{ code, reason: text }]) {
+    super(text);
+    this.code = code;
+    this.errors = errors;
+  }
 }
 
 export type AdminClient = {
@@ -21,16 +34,15 @@ export function createAdminClient(url: string, token: string): AdminClient {
       ...init,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     }).catch((error: Error) => {
-      throw new Refused(`${url} does not answer (${reasonOf(error)}). Is the control plane up? See: pnpm stack status`);
+      throw new Refused(texts.adminUnreachable({ url, reason: reasonOf(error) }));
     });
     const body: unknown = await reply.json().catch(() => undefined);
     if (reply.ok) return body as T;
     const refusal = ErrorReply.safeParse(body);
-    if (!refusal.success)
-      throw new Refused(`${url} answered ${reply.status}, and not as a control plane does. Check MOORAGE_ADMIN_URL.`);
-    if (reply.status === 401)
-      throw new Refused("The operator's token is not the right one. Check MOORAGE_OPERATOR_TOKEN.");
-    throw new Refused(refusal.data.errors.map(({ reason }) => reason).join("\n"));
+    if (!refusal.success) throw new Refused(texts.adminAnswerInvalid({ url, status: reply.status }));
+    if (reply.status === 401) throw new Refused(texts.operatorTokenInvalid());
+    const { errors } = refusal.data;
+    throw new Refused(texts.apiRefused({ reasons: errors.map(({ reason }) => reason) }), errors);
   };
   const get = <T>(path: string): Promise<T> => call(path, { method: "GET" });
   return {

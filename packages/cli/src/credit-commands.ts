@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { segment } from "./arguments.ts";
+import { texts } from "./billing/texts.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -16,16 +17,16 @@ type Credit = {
 const pathOf = (account: string): string => `/admin/accounts/${segment(account)}/credits`;
 
 export function creditCommands(program: Command, output: Output): void {
-  const creditCommand = program.command("credit").description("credit that an account is given");
+  const creditCommand = program.command("credit").description("Manage the credits of accounts");
 
   creditCommand
     .command("grant <account>")
-    .description("give an account credit; its next bills use it. Said again, nothing is given twice")
-    .requiredOption("--summary <words>", "in a few words, such as Welcome: bills name it, and an account has it once")
-    .requiredOption("--credit <dollars>", "how much in all, such as 100")
-    .option("--monthly-cap <dollars>", "the most that a month may use; all of it, if left out")
-    .option("--description <text>", "for the tenant to read")
-    .option("--expires <time>", "in UTC, such as 2027-06-30T00:00:00; never, if left out")
+    .description("Grant a credit to an account. Repeating the command with the same summary grants nothing more.")
+    .requiredOption("--summary <words>", "name of the credit on invoices, such as Welcome; unique within the account")
+    .requiredOption("--credit <dollars>", "amount of the credit, such as 100")
+    .option("--monthly-cap <dollars>", "maximum amount used per month (default: the whole credit)")
+    .option("--description <text>", "description for the tenant")
+    .option("--expires <time>", "end of the credit in UTC, such as 2027-06-30T00:00:00 (default: never)")
     .action(
       async (
         account: string,
@@ -33,19 +34,20 @@ export function creditCommands(program: Command, output: Output): void {
       ) => {
         const body = { ...options, monthly_cap: monthlyCap };
         const saved = await adminClient().post<Credit>(pathOf(account), body);
+        const { summary, remaining, credit, monthly_cap } = saved;
         output.printResult(
           saved,
-          `Account ${account} has "${saved.summary}": ${saved.remaining} of ${saved.credit} dollars left, ${saved.monthly_cap} a month at most.`,
+          texts.creditGranted({ account, summary, remaining, credit, monthlyCap: monthly_cap }),
         );
       },
     );
 
   creditCommand
     .command("list <account>")
-    .description("every credit of an account, and what is left of it")
+    .description("List the credits of an account with their remaining amounts")
     .action(async (account: string) => {
       const credits = await adminClient().all<Credit>(pathOf(account));
-      output.list(credits, rowOf, "No credit yet. Grant one with: moorage credit grant --help");
+      output.list(credits, rowOf, texts.noCredits({ account }));
     });
 }
 

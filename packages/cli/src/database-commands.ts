@@ -1,7 +1,9 @@
+import type { Text } from "@moorage/contract/texts";
 import type { Command } from "commander";
 import { segment } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
+import { texts } from "./texts.ts";
 
 type Database = {
   id: number;
@@ -36,69 +38,60 @@ type LostTransactions = {
 type Undeleted = { id: number; account: number; label: string; status: string; data_until: string | null };
 
 export function databaseCommands(program: Command, output: Output): void {
-  const database = program.command("db").description("the tenants' databases");
+  const database = program.command("db").description("Manage the databases of all tenants");
 
   database
     .command("list")
-    .description("every database, or those that were deleted and can be brought back")
-    .option("--deleted", "deleted ones, and until when each can be brought back")
+    .description("List all databases with their status and warnings")
+    .option("--deleted", "list deleted databases that can be undeleted, and until when")
     .action(async ({ deleted }: { deleted?: true }) => {
       const client = adminClient();
       if (deleted === true)
-        output.list(
-          await client.all<Deleted>("/admin/deleted-databases"),
-          rowOfDeleted,
-          "No deleted database is kept.",
-        );
-      else output.list(await client.all<Database>("/admin/databases"), rowOf, "No database yet.");
+        output.list(await client.all<Deleted>("/admin/deleted-databases"), rowOfDeleted, texts.noDeletedDatabases());
+      else output.list(await client.all<Database>("/admin/databases"), rowOf, texts.noDatabases());
     });
 
   database
     .command("undelete <id>")
-    .description("bring a deleted database back, with its last archived data, on new nodes")
+    .description("Restore a deleted database on new nodes from its last archived data")
     .action(async (id: string) => {
       const reply = await adminClient().post<Undeleted>(`/admin/databases/${segment(id)}/undelete`, {});
-      output.printResult(reply, inWords(reply));
+      output.printResult(reply, undeletedText(reply));
     });
 
   database
     .command("bootstrap <id>")
-    .description("bootstrap the replication group of a three-node database that does not start by itself")
-    .option("--accept-loss", "without nodes whose hosts are dead: what only they had is lost")
+    .description("Bootstrap the replication group of a three-node database that does not start by itself")
+    .option("--accept-loss", "continue without nodes on dead hosts; transactions that only they have are lost")
     .action(async (id: string, { acceptLoss }: { acceptLoss?: true }) => {
       const reply = await adminClient().post<BootstrapReply>(`/admin/databases/${segment(id)}/bootstrap`, {
         accept_loss: acceptLoss === true,
       });
-      const next =
-        reply.primary === undefined
-          ? `begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`
-          : `is led by node ${reply.primary} alone, until others follow it.${leftOut(reply)}`;
-      output.printResult(reply, `Database ${reply.label} (${reply.id}) ${next}`);
+      output.printResult(reply, bootstrappedText(reply));
     });
 
   database
     .command("lost-transactions <id>")
-    .description("list transactions lost in failovers of an asynchronous database (kept for 7 days)")
+    .description("List transactions lost in failovers of an asynchronous database in the last 7 days")
     .action(async (id: string) => {
       const lostTransactions = await adminClient().all<LostTransactions>(
         `/admin/databases/${segment(id)}/lost-transactions`,
       );
-      output.list(lostTransactions, rowOfLostTransactions, "Nothing was lost to it in the last week.");
+      output.list(lostTransactions, rowOfLostTransactions, texts.noLostTransactions());
     });
 }
 
-const leftOut = ({ left_out = 0 }: BootstrapReply): string =>
-  left_out === 0
-    ? ""
-    : ` It goes on without ${left_out} transactions that its backups have: a fork to a time before has them.`;
+function bootstrappedText({ id, label, waits_for, primary, left_out = 0 }: BootstrapReply): string {
+  if (primary === undefined) return texts.bootstrapWaits({ label, id, hosts: waits_for }).text;
+  const started = texts.bootstrapPrimary({ label, id, node: primary });
+  const leftOut = left_out === 0 ? [] : [texts.bootstrapLeftOut({ transactions: left_out })];
+  return [started, ...leftOut].map(({ text }) => text).join(" ");
+}
 
-const inWords = ({ id, account, label, status, data_until }: Undeleted): string =>
+const undeletedText = ({ data_until, ...database }: Undeleted): Text =>
   data_until === null
-    ? `Database ${label} (${id}) is not deleted. It is ${status}.`
-    : [
-        `Database ${label} (${id}) of account ${account} is ${status}, with its data of ${data_until} UTC, the same password and the same names.`,
-        `Restricted users lost their grants on it when it was deleted. Give them again with: moorage user grants set --help`,
-      ].join("\n");
+    ? texts.databaseNotDeleted(database)
+    : texts.databaseUndeleted({ ...database, until: data_until });
 
 const rowOf = ({ id, account, label, region, plan, nodes, engine, status, advice }: Database) => ({
   id,

@@ -1,4 +1,5 @@
 import { createAdminClient, type AdminClient, Refused } from "./admin-client.ts";
+import { texts } from "./texts.ts";
 
 /** The client for operator commands; address and token come from the environment. */
 export function adminClient(): AdminClient {
@@ -7,7 +8,6 @@ export function adminClient(): AdminClient {
 
 export function setting(name: string): string {
   const value = process.env[name];
-  if (value === undefined || value === "")
-    throw new Refused(`${name} is not set. In the development stack: . .stack/env`);
+  if (value === undefined || value === "") throw new Refused(texts.settingMissing({ name }));
   return value;
 }

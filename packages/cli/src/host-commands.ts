@@ -7,6 +7,7 @@ import { Refused } from "./admin-client.ts";
 import { positiveNumber, segment, wholeNumber } from "./arguments.ts";
 import { adminClient, setting } from "./environment.ts";
 import type { Output } from "./output.ts";
+import { texts } from "./texts.ts";
 
 type Host = {
   id: number;
@@ -21,28 +22,28 @@ type Host = {
 };
 
 export function hostCommands(program: Command, output: Output): void {
-  const host = program.command("host").description("the machines that databases run on");
+  const host = program.command("host").description("Manage the hosts, the machines that run database nodes");
 
   host
     .command("list")
-    .description("every host: state, room, and what is strange on it")
+    .description("List all hosts with their state, reserved capacity and warnings")
     .action(async () => {
       const hosts = await adminClient().all<Host>("/admin/hosts");
-      output.list(hosts, rowOf, "No host yet. Register one with: moorage host add --help");
+      output.list(hosts, rowOf, texts.noHosts());
     });
 
   host
     .command("add <name>")
-    .description("register a host; prints the one-time token that its agent enrols with")
-    .requiredOption("--region <id>", "where it stands: see moorage region list")
-    .requiredOption("--failure-domain <name>", "hosts that fail together, such as a rack")
-    .requiredOption("--address <ip>", "where its gates are reached")
-    .option("--address6 <ip>", "the same, for clients that come by IPv6")
-    .option("--private-address <ip>", "where its gates are reached from the private network, if there is one")
-    .requiredOption("--node-network <cidr>", "a /20 for the nodes of this host alone")
-    .requiredOption("--memory-mb <n>", "memory for databases", wholeNumber)
-    .requiredOption("--disk-mb <n>", "disk for databases", wholeNumber)
-    .requiredOption("--vcpus <n>", "processors", positiveNumber)
+    .description("Register a host and print its one-time enrolment token")
+    .requiredOption("--region <id>", "region of the host; see moorage region list")
+    .requiredOption("--failure-domain <name>", "group of hosts that fail together, such as a rack")
+    .requiredOption("--address <ip>", "IPv4 address at which clients reach the databases of the host")
+    .option("--address6 <ip>", "IPv6 address at which clients reach the databases of the host")
+    .option("--private-address <ip>", "address of the host in the private network, if there is one")
+    .requiredOption("--node-network <cidr>", "/20 network for the nodes of this host; no other host may use it")
+    .requiredOption("--memory-mb <n>", "memory for databases, in MB", wholeNumber)
+    .requiredOption("--disk-mb <n>", "disk space for databases, in MB", wholeNumber)
+    .requiredOption("--vcpus <n>", "number of processors", positiveNumber)
     .action(async (name: string, options: Record<string, string | number>) => {
       const reply = await adminClient().post<{ id: number; enrol_token?: string }>("/admin/hosts", {
         name,
@@ -59,36 +60,32 @@ export function hostCommands(program: Command, output: Output): void {
       output.printResult(
         reply,
         reply.enrol_token === undefined
-          ? `Host ${name} (${reply.id}) is enrolled already.`
-          : `Host ${name} (${reply.id}). Give this token to its agent within 24 hours; it works once:\n${reply.enrol_token}`,
+          ? texts.hostEnrolled({ name, id: reply.id })
+          : texts.hostRegistered({ name, id: reply.id, token: reply.enrol_token }),
       );
     });
 
   host
     .command("dead <name>")
-    .description("say that a host never comes back: its nodes are replaced where others have their data")
+    .description("Mark a host as permanently lost, so that its nodes of three-node databases are replaced")
     .action(async (name: string) => {
       const reply = await adminClient().post<{ name: string; nodes: number }>(`/admin/hosts/${segment(name)}/dead`, {});
-      output.printResult(
-        reply,
-        `${reply.name} is dead. It held ${reply.nodes} nodes; those of databases of three are replaced.`,
-      );
+      output.printResult(reply, texts.hostDead(reply));
     });
 
   host
     .command("allow-deletions <name>")
-    .description("let a host delete more databases than it does by itself; signed with your key, here")
-    .requiredOption("--count <n>", "how many", wholeNumber)
-    .option("--minutes <n>", "for how long", wholeNumber, 60)
+    .description("Allow a host to exceed its limit of deletions; signed locally with the operator's key")
+    .requiredOption("--count <n>", "number of databases that the host may delete", wholeNumber)
+    .option("--minutes <n>", "duration of the permission in minutes", wholeNumber, 60)
     .action(async (name: string, options: { count: number; minutes: number }) => {
       const client = adminClient();
       const hosts = await client.all<Host>("/admin/hosts");
       const found = hosts.find((candidate) => candidate.name === name);
-      if (found === undefined)
-        throw new Refused(`No host is called ${name}. There are: ${hosts.map((each) => each.name).join(", ")}.`);
+      if (found === undefined) throw new Refused(texts.hostUnknown({ name, known: hosts.map((each) => each.name) }));
       const allowed = allowance(found.id, options, new Date());
       await client.post(`/admin/hosts/${found.id}/allowance`, allowed);
-      output.printResult(allowed, `${name} may delete ${options.count} databases within ${options.minutes} minutes.`);
+      output.printResult(allowed, texts.deletionsAllowed({ name, ...options }));
     });
 }
 
@@ -109,7 +106,7 @@ const rowOf = (host: Host) => ({
   name: host.name,
   region: host.region,
   state: host.state,
-  seen: host.silent_seconds === null ? "never" : `${host.silent_seconds} s ago`,
+  "last seen": host.silent_seconds === null ? "never" : `${host.silent_seconds} s ago`,
   "memory MB": `${host.memory_mb.reserved} of ${host.memory_mb.total}`,
   "disk MB": `${host.disk_mb.reserved} of ${host.disk_mb.total}, trash ${host.disk_mb.trash}`,
   warnings: [...(host.clock_wrong ? ["clock is off"] : []), ...host.unknown].join(", "),

@@ -1,7 +1,9 @@
+import type { Text } from "@moorage/contract/texts";
 import { type Command, InvalidArgumentError } from "commander";
 import { segment, wholeNumber } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import { imageLinkCommand } from "./image-link-command.ts";
+import { texts } from "./images/texts.ts";
 import type { Output } from "./output.ts";
 
 type Image = {
@@ -30,51 +32,48 @@ const IMAGES = "/admin/images";
 const pathOf = (id: string): string => `${IMAGES}/${segment(id)}`;
 
 export function imageCommands(program: Command, output: Output): void {
-  const image = program.command("image").description("machine images: the public ones, and those of accounts");
+  const image = program.command("image").description("Manage machine images, public ones and those of accounts");
 
   image
     .command("list")
-    .description("the public images and those of every account, or of one account")
-    .option("--account <id>", "only those of this account")
+    .description("List public images and the images of all accounts")
+    .option("--account <id>", "list only those of this account")
     .action(async ({ account }: { account?: string }) => {
       const images = await adminClient().all<Image>(
         account === undefined ? IMAGES : `${IMAGES}?account=${segment(account)}`,
       );
-      output.list(images, rowOf, "No image yet. Accounts upload theirs by POST /v4/images/upload.");
+      output.list(images, rowOf, texts.none());
     });
 
   image
     .command("publish <id>")
-    .description("make an account's image, such as private/12, everybody's; said again, it changes what is known of it")
-    .requiredOption("--name <name>", "it becomes operator/<name>")
-    .requiredOption("--label <label>")
-    .option("--description <text>")
-    .option("--vendor <name>", "the distribution that it holds")
-    .option("--eol <time>", "when its end of life is planned")
+    .description("Publish an image, such as private/12, for all accounts. Repeating the command changes its fields.")
+    .requiredOption("--name <name>", "name of the public image, whose id becomes operator/<name>")
+    .requiredOption("--label <label>", "label of the public image")
+    .option("--description <text>", "description of the public image")
+    .option("--vendor <name>", "distribution in the image, such as Debian")
+    .option("--eol <time>", "planned end of life in UTC, such as 2028-06-30T00:00:00")
     .option("--replace", "retire the image that has this name now")
     .action(async (id: string, publication: Publication) => {
       const published = await adminClient().post<Image>(`${pathOf(id)}/publish`, publication);
-      output.printResult(published, `${published.label} is ${published.id} now, for everybody.`);
+      output.printResult(published, texts.published(published));
     });
 
   image
     .command("deprecate <id>")
-    .description("mark a public image as one that should not be deployed any more")
-    .option("--eol <time>", "when its end of life is planned")
+    .description("Mark a public image as deprecated: it should not be deployed any more")
+    .option("--eol <time>", "planned end of life in UTC, such as 2028-06-30T00:00:00")
     .action(async (id: string, { eol }: { eol?: string }) => {
       const saved = await adminClient().post<Image>(`${pathOf(id)}/deprecate`, { eol });
-      output.printResult(
-        saved,
-        `${saved.id} is deprecated${saved.eol === null ? "" : `; its end of life is ${saved.eol}`}.`,
-      );
+      output.printResult(saved, deprecatedText(saved));
     });
 
   image
     .command("retire <id>")
-    .description("delete a public image, for everybody and for good")
+    .description("Delete a public image permanently")
     .action(async (id: string) => {
       const retired = await adminClient().post<Image>(`${pathOf(id)}/retire`, {});
-      output.printResult(retired, `${retired.id} is retired; its data are being deleted.`);
+      output.printResult(retired, texts.retired({ id: retired.id }));
     });
 
   limitsCommand(image, output);
@@ -84,10 +83,10 @@ export function imageCommands(program: Command, output: Output): void {
 function limitsCommand(image: Command, output: Output): void {
   image
     .command("limits <account>")
-    .description("what an account may have of images; what is not named stays, and so does what it has")
-    .option("--images <n>", "how many, or default", amountOrDefault)
-    .option("--total-mb <n>", "how much they may have in all, or default", amountOrDefault)
-    .option("--raw-mb <n>", "how large one may be uncompressed, or default", amountOrDefault)
+    .description("Show the image limits of an account, or change the named ones. A lower limit deletes no image.")
+    .option("--images <n>", "maximum number of images, or default", amountOrDefault)
+    .option("--total-mb <n>", "maximum size of all images together in MB, or default", amountOrDefault)
+    .option("--raw-mb <n>", "maximum size of an uncompressed image in MB, or default", amountOrDefault)
     .action(async (account: string, { images, totalMb, rawMb }: LimitOptions) => {
       const path = `/admin/accounts/${segment(account)}/image-limits`;
       const named = { images: wireOf(images), total_mb: wireOf(totalMb), raw_mb: wireOf(rawMb) };
@@ -95,13 +94,19 @@ function limitsCommand(image: Command, output: Output): void {
       const found = Object.values(named).every((limit) => limit === undefined)
         ? await client.get<AccountLimits>(path)
         : await client.put<AccountLimits>(path, named);
-      const { limits, used } = found;
-      output.printResult(
-        found,
-        `Account ${found.account} has ${used.images} of ${limits.images} images and ${used.total_mb} of ${limits.total_mb} MB; each may have ${limits.raw_mb} MB.`,
-      );
+      output.printResult(found, limitsText(found));
     });
 }
+
+const deprecatedText = ({ id, eol }: Image): Text =>
+  eol === null ? texts.deprecated({ id }) : texts.deprecatedUntil({ id, eol });
+
+const limitsText = ({ account, limits, used }: AccountLimits): Text =>
+  texts.limits({
+    account,
+    ...{ images: used.images, maxImages: limits.images },
+    ...{ mb: used.total_mb, maxMb: limits.total_mb, rawMb: limits.raw_mb },
+  });
 
 const wireOf = (limit: Limit | undefined): number | null | undefined => (limit === "default" ? null : limit);
 
@@ -110,7 +115,7 @@ function amountOrDefault(text: string): Limit {
   try {
     return wholeNumber(text);
   } catch {
-    throw new InvalidArgumentError("It must be a whole number, or default.");
+    throw new InvalidArgumentError(texts.limitInvalid().text);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { Refused } from "./admin-client.ts";
 import { segment } from "./arguments.ts";
+import { texts } from "./billing/texts.ts";
 import { adminClient } from "./environment.ts";
 import { type Output, tableOf } from "./output.ts";
 
@@ -31,28 +32,28 @@ type Ledger = { rows: number; faults: { account: number; fault: string; micros: 
 const INVOICES = "/admin/invoices";
 
 export function invoiceCommands(program: Command, output: Output): void {
-  const invoice = program.command("invoice").description("what accounts were billed, and how that is corrected");
+  const invoice = program.command("invoice").description("Show and correct invoices");
 
   invoice
     .command("list")
-    .description("every invoice, or those of one account, the newest first")
-    .option("--account <id>", "only those of this account")
+    .description("List the invoices of all accounts, newest first")
+    .option("--account <id>", "list only those of this account")
     .action(async ({ account }: { account?: string }) => {
       const path = account === undefined ? INVOICES : `${INVOICES}?account=${segment(account)}`;
       const invoices = await adminClient().all<Invoice>(path);
-      output.list(invoices, rowOf, "No invoice yet. They are made some minutes after the end of a month.");
+      output.list(invoices, rowOf, texts.noInvoices());
     });
 
   invoice
     .command("show <invoice>")
-    .description("one invoice with its lines")
+    .description("Show an invoice with its lines")
     .action(async (id: string) => {
       const found = await adminClient().get<Invoice & { items: Item[] }>(`${INVOICES}/${segment(id)}`);
       const sums = found.tax_summary.map(({ name, tax }) => `${name}: ${dollars(tax)}`);
       output.printResult(
         found,
         [
-          `Invoice #${found.id} of ${found.date}, for ${found.month}: account ${found.account}, ${found.company}`,
+          texts.invoiceHeading(found).text,
           tableOf(found.items.map(itemRow)),
           [`Subtotal: ${dollars(found.subtotal)}`, ...sums, `Total: ${dollars(found.total)}`].join("\n"),
         ].join("\n\n"),
@@ -61,57 +62,47 @@ export function invoiceCommands(program: Command, output: Output): void {
 
   invoice
     .command("rerate <invoice>")
-    .description("work an invoice out again from what was used, and compare: there must be no difference")
+    .description("Recalculate an invoice from the recorded usage and fail if there is a difference")
     .action(async (id: string) => {
       const path = `${INVOICES}/${segment(id)}/rerate`;
       const { differences, ...found } = await adminClient().get<Invoice & { differences: Difference[] }>(path);
-      const lines = differences.map(({ what, invoiced, rated }) => `${what}: invoiced ${invoiced}, rated ${rated}`);
-      if (differences.length > 0) throw new Refused(`Invoice #${found.id} differs.\n${lines.join("\n")}`);
-      output.printResult(
-        { ...found, differences },
-        `Invoice #${found.id} comes out the same: ${dollars(found.total)}.`,
-      );
+      const { id: invoiceId, total } = found;
+      if (differences.length > 0) throw new Refused(texts.invoiceDiffers({ id: invoiceId, differences }));
+      output.printResult({ ...found, differences }, texts.invoiceConfirmed({ id: invoiceId, total: dollars(total) }));
     });
 
   invoice
     .command("correct <invoice>")
-    .description("a line in the account's open month that makes good what is wrong in a final invoice")
-    .requiredOption("--amount <dollars>", "below zero it is a credit, such as -12.50")
-    .requiredOption("--label <text>", "what the line says; of each invoice once")
+    .description("Correct a final invoice with a line in the open month of its account")
+    .requiredOption("--amount <dollars>", "amount of the line; negative for a credit, such as -12.50")
+    .requiredOption("--label <text>", "label of the line; unique for each invoice")
     .action(async (id: string, adjustment: { amount: string; label: string }) => {
       const saved = await adminClient().post<Written>(`${INVOICES}/${segment(id)}/corrections`, adjustment);
-      output.printResult(saved, inWords(saved));
+      output.printResult(saved, texts.lineAdded(saved));
     });
 
   invoice
     .command("adjust <account>")
-    .description("a line in an account's open month that no invoice is the reason of, such as goodwill")
-    .requiredOption("--amount <dollars>", "below zero it is a credit, such as -12.50")
-    .requiredOption("--label <text>", "what the line says; of each account once")
+    .description("Add a line to the open month of an account, such as a goodwill credit")
+    .requiredOption("--amount <dollars>", "amount of the line; negative for a credit, such as -12.50")
+    .requiredOption("--label <text>", "label of the line; unique for each account")
     .action(async (id: string, adjustment: { amount: string; label: string }) => {
       const saved = await adminClient().post<Written>(`/admin/accounts/${segment(id)}/adjustments`, adjustment);
-      output.printResult(saved, inWords(saved));
+      output.printResult(saved, texts.lineAdded(saved));
     });
 
-  const ledger = program.command("ledger").description("the books");
+  const ledger = program.command("ledger").description("Check the ledger");
   ledger
     .command("check")
-    .description("compare the books with invoices, payments and refunds: there must be no difference")
+    .description("Compare the ledger with all invoices, payments and refunds and fail if there is a difference")
     .action(async () => {
       const found = await adminClient().get<Ledger>("/admin/ledger");
-      const lines = found.faults.map(({ account, fault, micros }) => `account ${account}: ${fault} by ${micros / 1e6}`);
-      if (lines.length > 0) throw new Refused(`The books are wrong.\n${lines.join("\n")}`);
-      output.printResult(
-        found,
-        `The books balance, and agree with invoices, payments and refunds: ${found.rows} rows.`,
-      );
+      if (found.faults.length > 0) throw new Refused(texts.ledgerDiffers({ faults: found.faults }));
+      output.printResult(found, texts.ledgerBalances({ rows: found.rows }));
     });
 }
 
 const dollars = (amount: number): string => `${amount < 0 ? "-" : ""}$${Math.abs(amount).toFixed(2)}`;
-
-const inWords = ({ account, amount, label, month }: Written): string =>
-  `${amount} ("${label}") will be on the invoice of account ${account} for ${month}.`;
 
 const rowOf = ({ id, account, company, month, date, subtotal, tax, total }: Invoice) => ({
   ...{ id, account, company, month, date },

@@ -7,17 +7,18 @@ import { operatorCommands } from "./operator-commands.ts";
 import { createOutput } from "./output.ts";
 import { clientOf } from "./profiles/connection.ts";
 import { profileCommands } from "./profiles/profile-commands.ts";
-import { inWords } from "./refusal.ts";
+import { refusalOf } from "./refusal.ts";
 import { tenantNextStep } from "./tenant/next-step.ts";
 import { tenantCommands } from "./tenant/tenant-commands.ts";
 import type { Terminal } from "./terminal.ts";
+import { texts } from "./texts.ts";
 
 export type { Terminal } from "./terminal.ts";
 
 /** The whole command line, from arguments to exit code. */
 export async function moorage(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
-  const { program, isOperator, profileName } = build(args, terminal, (ended) => {
+  const { program, output, isOperator, profileName } = build(args, terminal, (ended) => {
     code = ended;
   });
   try {
@@ -25,26 +26,25 @@ export async function moorage(args: readonly string[], terminal: Terminal): Prom
     else {
       terminal.print(program.helpInformation());
       const next = isOperator ? await nextStep(adminClient()) : await tenantNextStep(terminal.env, profileName());
-      terminal.print(`Next: ${next}`);
+      terminal.print(texts.nextStep({ step: next.text }).text);
     }
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    const words = inWords(error);
-    if (words === undefined) throw error;
-    terminal.printError(words);
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    const { sentences, errors } = refusal;
+    terminal.printError(output.isForPrograms() ? JSON.stringify({ errors }) : sentences);
     return 1;
   }
 }
 
 function build(args: readonly string[], terminal: Terminal, endWith: (code: number) => void) {
   const program = new Command("moorage")
-    .description("Managed MySQL, from the terminal: for tenants, and for those who run it.")
-    .option("--json", "answer for programs")
-    .option("--profile <name>", "whose URL and token to use: see moorage profile list")
-    .addOption(
-      new Option("--as <side>", "whose command, where both have one of a name").choices(["tenant", "operator"]),
-    )
+    .description("Manage MySQL databases: commands for tenants and for operators of an installation")
+    .option("--json", "print results and errors as JSON")
+    .option("--profile <name>", "profile with the URL and token to use; see moorage profile list")
+    .addOption(new Option("--as <side>", "run the tenant's or the operator's command").choices(["tenant", "operator"]))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -57,19 +57,15 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
   const profileName = (): string | undefined => program.opts<{ profile?: string }>().profile;
   const client = () => clientOf(terminal.env, profileName(), (line) => terminal.printError(line));
 
-  const tenant = { heading: "As a tenant:", root: tenantCommands({ terminal, output, client }, endWith) };
+  const tenant = { heading: "Tenant commands:", root: tenantCommands({ terminal, output, client }, endWith) };
   const isOperator = sideOf(args, terminal) === "operator";
-  const operator = { heading: "As the operator:", root: operatorCommands(output), isHidden: !isOperator };
+  const operator = { heading: "Operator commands:", root: operatorCommands(output), isHidden: !isOperator };
   const hidden = merge(program, isOperator ? [operator, tenant] : [tenant, operator]);
   const here = [...profileCommands({ terminal, output, profileName }), completionCommand(program, terminal)];
-  for (const command of here) add(program, command, { heading: "This program:" });
-  program.addHelpText(
-    "after",
-    isOperator
-      ? `\nBoth sides have: ${hidden.join(", ")}. You get those of the operator; the tenant's with --as tenant.`
-      : "\nFor those who run an installation: moorage --as operator --help",
-  );
-  return { program, isOperator, profileName };
+  for (const command of here) add(program, command, { heading: "Sign-in and shell completion:" });
+  const help = isOperator ? texts.sameNameHelp({ commands: hidden }) : texts.operatorHelp();
+  program.addHelpText("after", `\n${help.text}`);
+  return { program, output, isOperator, profileName };
 }
 
 /** Read before commander parses anything: the set of commands depends on it. */

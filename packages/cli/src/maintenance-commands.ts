@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { segment } from "./arguments.ts";
+import { texts } from "./compute/texts.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -17,28 +18,22 @@ type Maintenance = {
 const MAINTENANCE = "/admin/maintenance";
 
 export function maintenanceCommands(program: Command, output: Output): void {
-  const maintenance = program
-    .command("maintenance")
-    .description("what is done to compute instances; their users see it, and a notification until it is over");
+  const maintenance = program.command("maintenance").description("Manage the maintenance of compute instances");
 
   maintenance
     .command("schedule <compute>")
-    .description("plan it; said again for the same type before it has started, it changes time and reason")
+    .description("Schedule maintenance. Repeating the command with the same type changes time and reason.")
     .addOption(
-      new Option("--type <kind>", "what is done")
+      new Option("--type <kind>", "kind of the work")
         .choices(["reboot", "cold_migration", "live_migration"])
         .makeOptionMandatory(),
     )
-    .requiredOption("--when <time>", "in UTC, such as 2030-01-31T00:00:00")
-    .requiredOption("--reason <text>", "for the users of the instance")
+    .requiredOption("--when <time>", "time in UTC, such as 2030-01-31T00:00:00")
+    .requiredOption("--reason <text>", "reason, for the users of the instance")
     .action(async (compute: string, options: { type: string; when: string; reason: string }) => {
       const path = `/admin/computes/${segment(compute)}/maintenance`;
       const saved = await adminClient().post<Maintenance>(path, options);
-      const next = `When you begin: moorage maintenance start ${saved.id}`;
-      output.printResult(
-        saved,
-        `Maintenance ${saved.id}: ${saved.type} of ${saved.label} at ${saved.when} UTC. ${next}`,
-      );
+      output.printResult(saved, texts.maintenanceScheduled({ ...saved, label: saved.label ?? compute }));
     });
 
   const step = (verb: string, description: string): void => {
@@ -47,23 +42,20 @@ export function maintenanceCommands(program: Command, output: Output): void {
       .description(description)
       .action(async (id: string) => {
         const saved = await adminClient().post<Maintenance>(`${MAINTENANCE}/${segment(id)}/${verb}`, {});
-        output.printResult(
-          saved,
-          `Maintenance ${saved.id} (${saved.type} of compute ${saved.compute}) is ${saved.status}.`,
-        );
+        output.printResult(saved, texts.maintenanceChanged(saved));
       });
   };
-  step("start", "it has begun");
-  step("complete", "it is done; it is shown for seven days more");
-  step("cancel", "it does not happen; nobody sees it any more");
+  step("start", "Mark maintenance as started");
+  step("complete", "Mark maintenance as completed. Users see it for 7 more days.");
+  step("cancel", "Cancel maintenance. Users do not see it any more.");
 
   maintenance
     .command("list")
-    .description("what is planned or has begun")
-    .option("--all", "what is over, too")
+    .description("List scheduled and started maintenance")
+    .option("--all", "list completed and canceled maintenance too")
     .action(async ({ all }: { all?: true }) => {
       const found = await adminClient().all<Maintenance>(all === true ? `${MAINTENANCE}?all=yes` : MAINTENANCE);
-      output.list(found, rowOf, "No maintenance. Plan one with: moorage maintenance schedule --help");
+      output.list(found, rowOf, texts.noMaintenance());
     });
 }
 

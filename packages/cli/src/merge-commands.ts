@@ -16,9 +16,9 @@ export function merge(program: Command, [first, second]: readonly [Side, Side]):
     if (mine === undefined || theirs === undefined) add(program, mine ?? theirs, mine === undefined ? second : first);
     else if (isGroup(mine) && isGroup(theirs)) {
       const isOne = second.isHidden === true;
-      const heading = isOne ? first.heading : "As a tenant and as the operator:";
+      const heading = isOne ? first.heading : "Tenant and operator commands:";
       const group = program.command(name).helpCommand(false).helpGroup(heading);
-      group.description(isOne ? mine.description() : `${mine.description()}; ${theirs.description()}`);
+      group.description(isOne ? mine.description() : `${mine.description()}. ${theirs.description()}`);
       const inner = merge(group, [
         { ...first, root: mine },
         { ...second, root: theirs },

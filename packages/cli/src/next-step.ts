@@ -1,19 +1,21 @@
+import type { Text } from "@moorage/contract/texts";
 import type { AdminClient } from "./admin-client.ts";
+import { texts } from "./texts.ts";
 
 /** In the order of setting up an installation: each step needs those before it. */
 const steps = [
-  { path: "/admin/regions", next: "No region yet. Make one: moorage region create --help" },
-  { path: "/admin/plans", next: "No plan yet. Make one: moorage plan create --help" },
-  { path: "/admin/engines", next: "No engine version yet. Offer one: moorage engine create --help" },
-  { path: "/admin/hosts", next: "No host yet. Register one: moorage host add --help" },
-  { path: "/admin/accounts", next: "No account yet. Make one: moorage account create --help" },
+  { path: "/admin/regions", next: texts.noRegions },
+  { path: "/admin/plans", next: texts.noPlans },
+  { path: "/admin/engines", next: texts.noEngineVersions },
+  { path: "/admin/hosts", next: texts.noHosts },
+  { path: "/admin/accounts", next: texts.noAccounts },
 ];
 
 /** Suggests the operator's next step for this installation. */
-export async function nextStep(client: AdminClient): Promise<string> {
+export async function nextStep(client: AdminClient): Promise<Text> {
   for (const { path, next } of steps) {
     const { data } = await client.get<{ data: unknown[] }>(path);
-    if (data.length === 0) return next;
+    if (data.length === 0) return next();
   }
-  return "This installation is set up. Look after it: moorage host list, moorage account list";
+  return texts.installationReady();
 }

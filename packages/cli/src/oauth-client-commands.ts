@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { texts } from "./accounts/texts.ts";
 import { segment } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
@@ -17,50 +18,45 @@ type Client = {
 const CLIENTS = "/admin/oauth-clients";
 
 export function oauthClientCommands(program: Command, output: Output): void {
-  const client = program.command("oauth-client").description("apps that accounts have registered");
+  const client = program.command("oauth-client").description("Manage the OAuth clients that accounts have registered");
 
   client
     .command("list")
-    .description("every app, or those of one account")
-    .option("--account <id>", "only those of this account")
+    .description("List the OAuth clients of all accounts")
+    .option("--account <id>", "list only those of this account")
     .action(async ({ account }: { account?: string }) => {
       const clients = await adminClient().all<Client>(
         account === undefined ? CLIENTS : `${CLIENTS}?account=${segment(account)}`,
       );
-      output.list(clients, rowOf, "No app is registered. Accounts register theirs by POST /v4/account/oauth-clients.");
+      output.list(clients, rowOf, texts.noOauthClients());
     });
 
-  const setStatus = async (id: string, status: string, words: string): Promise<void> => {
+  const setStatus = async (id: string, status: string): Promise<void> => {
     const saved = await adminClient().post<Client>(`${CLIENTS}/${segment(id)}/status`, { status });
-    output.printResult(saved, `${saved.label} (${saved.id}) of account ${saved.account} is ${saved.status}. ${words}`);
+    output.printResult(saved, status === "active" ? texts.oauthClientEnabled(saved) : texts.oauthClientBlocked(saved));
   };
-  const closed = "Nobody can sign in to it, and its tokens are dead everywhere within a second.";
   client
     .command("enable <id>")
-    .description("let an app in again; tokens of before that have not expired work again")
-    .action((id: string) => setStatus(id, "active", "It may be used again, with the tokens that it has."));
+    .description("Unblock an OAuth client. Its tokens that have not expired work again.")
+    .action((id: string) => setStatus(id, "active"));
   client
     .command("disable <id>")
-    .description("shut an app out, as its account would wish")
-    .action((id: string) => setStatus(id, "disabled", closed));
+    .description("Block an OAuth client and its tokens, with the status disabled")
+    .action((id: string) => setStatus(id, "disabled"));
   client
     .command("suspend <id>")
-    .description("shut an app out for what it does to others")
-    .action((id: string) => setStatus(id, "suspended", closed));
+    .description("Block an OAuth client and its tokens for abuse, with the status suspended")
+    .action((id: string) => setStatus(id, "suspended"));
 
   client
     .command("trust <id>")
-    .description("whether an app may add a query of its own to its redirect address")
-    .addOption(new Option("--query <choice>", "on or off").choices(["on", "off"]).makeOptionMandatory())
+    .description("Allow or forbid that an OAuth client adds a query to its redirect URI")
+    .addOption(new Option("--query <choice>", "allow or forbid a query").choices(["on", "off"]).makeOptionMandatory())
     .action(async (id: string, { query }: { query: "on" | "off" }) => {
       const path = `${CLIENTS}/${segment(id)}/trust`;
       const saved = await adminClient().post<Client>(path, { may_add_query: query === "on" });
-      output.printResult(
-        saved,
-        saved.may_add_query
-          ? `${saved.label} (${saved.id}) may add a query to ${saved.redirect_uri}.`
-          : `${saved.label} (${saved.id}) is sent to ${saved.redirect_uri} alone.`,
-      );
+      const result = saved.may_add_query ? texts.oauthClientQueryAllowed : texts.oauthClientQueryDisallowed;
+      output.printResult(saved, result({ label: saved.label, id: saved.id, uri: saved.redirect_uri }));
     });
 }
 
@@ -68,8 +64,8 @@ const rowOf = ({ id, account, label, redirect_uri, public: isPublic, status, may
   id,
   account,
   label,
-  "redirects to": redirect_uri,
-  "adds a query": may_add_query,
+  "redirect URI": redirect_uri,
+  "may add query": may_add_query,
   public: isPublic,
   status,
 });

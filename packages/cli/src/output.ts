@@ -1,3 +1,4 @@
+import type { Text } from "@moorage/contract/texts";
 import type { Command } from "commander";
 
 export type Row = Readonly<Record<string, string | number | boolean | null>>;
@@ -6,9 +7,9 @@ export type Output = {
   /** Whether `--json` was given: a program reads the output. */
   isForPrograms(): boolean;
   /** Prints a list, or the hint `whenEmpty`. */
-  list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: string): void;
-  /** Prints the result of a command: as text for people, as complete JSON for programs. */
-  printResult(reply: unknown, text: string): void;
+  list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: Text): void;
+  /** Prints the result of a command: as a text or a table for people, as complete JSON for programs. */
+  printResult(reply: unknown, result: Text | string): void;
 };
 
 export function createOutput(program: Command, print: (text: string) => void): Output {
@@ -17,10 +18,11 @@ export function createOutput(program: Command, print: (text: string) => void): O
     isForPrograms,
     list(items, rowOf, whenEmpty) {
       if (isForPrograms()) print(JSON.stringify(items, undefined, 2));
-      else print(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
+      else print(items.length === 0 ? whenEmpty.text : tableOf(items.map(rowOf)));
     },
-    printResult(reply, text) {
-      print(isForPrograms() ? JSON.stringify(reply, undefined, 2) : text);
+    printResult(reply, result) {
+      const shown = typeof result === "string" ? result : result.text;
+      print(isForPrograms() ? JSON.stringify(reply, undefined, 2) : shown);
     },
   };
 }

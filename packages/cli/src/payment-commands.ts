@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { segment } from "./arguments.ts";
+import { texts } from "./billing/texts.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -23,35 +24,35 @@ const at = (path: string, account: string | undefined): string =>
 export function paymentCommands(program: Command, output: Output): void {
   program
     .command("charge")
-    .description("intents to take money, and what became of them")
+    .description("Show charges, the attempts to collect money")
     .command("list")
-    .description("every charge, or those of one account, the newest first")
-    .option("--account <id>", "only those of this account")
+    .description("List the charges of all accounts with their outcome, newest first")
+    .option("--account <id>", "list only those of this account")
     .action(async ({ account }: { account?: string }) => {
       const charges = await adminClient().all<Charge>(at("/admin/charges", account));
-      output.list(charges, rowOfCharge, "Nothing was charged.");
+      output.list(charges, rowOfCharge, texts.noCharges());
     });
 
   program
     .command("payment")
-    .description("money that came in")
+    .description("Show payments received")
     .command("list")
-    .description("every payment, or those of one account, the newest first")
-    .option("--account <id>", "only those of this account")
+    .description("List the payments of all accounts, newest first")
+    .option("--account <id>", "list only those of this account")
     .action(async ({ account }: { account?: string }) => {
       const payments = await adminClient().all<Payment>(at("/admin/payments", account));
-      output.list(payments, (each) => ({ ...each, usd: each.usd.toFixed(2) }), "Nothing was paid.");
+      output.list(payments, (each) => ({ ...each, usd: each.usd.toFixed(2) }), texts.noPayments());
     });
 }
 
 const rowOfCharge = ({ id, account, purpose, usd, refunded_usd, status, reason, provider_id, created }: Charge) => ({
   id,
   account,
-  for: purpose,
+  purpose,
   usd: usd.toFixed(2),
   refunded: refunded_usd === 0 ? null : refunded_usd.toFixed(2),
   status,
-  "at the provider": provider_id,
+  "provider id": provider_id,
   created,
   reason,
 });

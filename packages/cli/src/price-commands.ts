@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { segment } from "./arguments.ts";
+import { texts } from "./catalogue/texts.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -10,25 +11,22 @@ type PriceOptions = { hourly: string; monthly: string; suspendedHourly?: string;
 export function priceCommands(plan: Command, output: Output): void {
   plan
     .command("price <id>")
-    .description("set what a node of a plan costs from a full hour on; what was used before keeps its price")
-    .requiredOption("--hourly <dollars>", "price of an hour, to the micro-dollar, such as 0.0225")
-    .requiredOption("--monthly <dollars>", "the most that a month costs, such as 15")
-    .option("--suspended-hourly <dollars>", "price of an hour while it is suspended; nothing, if left out")
-    .option("--suspended-monthly <dollars>", "the most that a suspended month costs")
-    .option("--from <time>", "a full hour in UTC, such as 2026-12-01T00:00:00; the next one, if left out")
+    .description("Set the price of a node of a plan from a full hour on. Earlier usage keeps its price.")
+    .requiredOption("--hourly <dollars>", "price per hour with at most 6 decimals, such as 0.0225")
+    .requiredOption("--monthly <dollars>", "maximum price per month, such as 15")
+    .option("--suspended-hourly <dollars>", "price per hour while the database is suspended (default: 0)")
+    .option("--suspended-monthly <dollars>", "maximum price per month while the database is suspended")
+    .option("--from <time>", "full hour in UTC, such as 2026-12-01T00:00:00 (default: the next full hour)")
     .action(async (id: string, { from, ...options }: PriceOptions & { from?: string }) => {
       const saved = await adminClient().post<Price>(pathOf(id), { ...priceIn(options), from });
-      output.printResult(
-        saved,
-        `Plan ${id} from ${saved.from}: ${saved.hourly} dollars an hour, ${saved.monthly} a month at most.`,
-      );
+      output.printResult(saved, texts.priceSaved({ id, ...saved }));
     });
   plan
     .command("prices <id>")
-    .description("every price of a plan: past, in force, to come")
+    .description("List the former, current and future prices of a plan")
     .action(async (id: string) => {
       const prices = await adminClient().all<Price>(pathOf(id));
-      output.list(prices, rowOf, "No price yet. Set one with: moorage plan price --help");
+      output.list(prices, rowOf, texts.noPrices({ id }));
     });
 }
 

@@ -1,7 +1,9 @@
+import type { Text } from "@moorage/contract/texts";
 import type { Command } from "commander";
 import { wholeNumber } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
+import { texts } from "./texts.ts";
 
 type Recovered = {
   epoch: number;
@@ -16,29 +18,26 @@ type Recovered = {
 export function recoverCommand(program: Command, output: Output): void {
   program
     .command("recover")
-    .description("after the control plane's database was restored from a backup: bring it and the hosts together")
-    .option("--wait <seconds>", "how long to wait for the hosts' reports", wholeNumber, 30)
-    .option("--without <host...>", "hosts that are lost and cannot report", [])
+    .description("Reconcile the control plane with its hosts after PostgreSQL was restored from a backup")
+    .option("--wait <seconds>", "time to wait for the reports of the hosts, in seconds", wholeNumber, 30)
+    .option("--without <host...>", "names of lost hosts, which are not waited for", [])
     .action(async (options: { wait: number; without: string[] }) => {
       const found = await adminClient().post<Recovered>("/admin/recover", {
         wait_seconds: options.wait,
         without: options.without,
       });
-      output.printResult(found, inWords(found));
+      output.printResult(found, recoveredText(found));
     });
 }
 
-const inWords = (found: Recovered): string =>
+const recoveredText = (found: Recovered): string =>
   [
-    `Epoch ${found.epoch}. ${found.hosts} hosts reported; ${found.kept} nodes were known and go on.`,
-    ...part("Databases that were created since the backup, adopted (their passwords are new):", found.adopted),
-    ...part("Databases that were deleted since the backup, deleted:", found.deleted),
-    ...part("Databases whose host does not have them. Nothing was made in their place; restore them:", found.missing),
-    ...part(
-      "On hosts, but of an account or plan that is not known any more, or replaced since. Left running:",
-      found.orphans,
-    ),
+    texts.recovered(found).text,
+    ...part(texts.recoveredAdopted(), found.adopted),
+    ...part(texts.recoveredDeleted(), found.deleted),
+    ...part(texts.recoveredMissing(), found.missing),
+    ...part(texts.recoveredOrphans(), found.orphans),
   ].join("\n");
 
-const part = (heading: string, lines: readonly string[]): string[] =>
-  lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${line}`)];
+const part = (heading: Text, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [heading.text, ...lines.map((line) => `  ${line}`)];

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { texts } from "./billing/texts.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -15,15 +16,15 @@ type Tax = {
 const TAXES = "/admin/taxes";
 
 export function taxCommands(program: Command, output: Output): void {
-  const tax = program.command("tax").description("what is added to bills, by where an account is");
+  const tax = program.command("tax").description("Manage the taxes on invoices by country and state");
 
   tax
     .command("set <country> <name>")
-    .description("a tax of a country, such as DE VAT, or another rate of it from a time on")
-    .requiredOption("--percent <number>", "with at most 4 decimals, such as 9.975")
-    .option("--state <code>", "of a state only, such as QC")
-    .option("--from <time>", "in UTC, such as 2027-01-01T00:00:00; now, if left out")
-    .option("--waived-by-tax-id", "an account that gives its tax id accounts for this tax itself")
+    .description("Set the rate of a tax, such as DE VAT, from a time on")
+    .requiredOption("--percent <number>", "rate in percent with at most 4 decimals, such as 9.975")
+    .option("--state <code>", "state to which the tax is limited, such as QC")
+    .option("--from <time>", "start in UTC, such as 2027-01-01T00:00:00 (default: now)")
+    .option("--waived-by-tax-id", "do not charge accounts that have a tax id")
     .action(
       async (
         country: string,
@@ -32,30 +33,31 @@ export function taxCommands(program: Command, output: Output): void {
       ) => {
         const body = { country, name, ...options, waived_by_tax_id: waivedByTaxId };
         const saved = await adminClient().post<Tax>(TAXES, body);
-        output.printResult(saved, `${name} in ${placeOf(saved)} from ${saved.from}: ${saved.percent} %.`);
+        output.printResult(saved, texts.taxSaved({ ...saved, name, place: placeOf(saved) }));
       },
     );
 
   tax
     .command("end <country> <name>")
-    .description("from a time on there is no such tax; rates that were to come are dropped")
-    .option("--state <code>", "of a state only")
-    .option("--at <time>", "in UTC, such as 2027-01-01T00:00:00; now, if left out")
+    .description("End a tax at a time and delete its later rates")
+    .option("--state <code>", "state to which the tax is limited")
+    .option("--at <time>", "end in UTC, such as 2027-01-01T00:00:00 (default: now)")
     .action(async (country: string, name: string, options: { state?: string; at?: string }) => {
       const ended = await adminClient().post<{ data: Tax[] }>(`${TAXES}/end`, { country, name, ...options });
       const last = ended.data.at(-1);
-      output.printResult(
-        ended.data,
-        last === undefined ? `${name} is not to come any more.` : `${name} in ${placeOf(last)} ends at ${last.until}.`,
-      );
+      const result =
+        last === undefined
+          ? texts.taxDeleted({ name })
+          : texts.taxEnded({ name, place: placeOf(last), until: String(last.until) });
+      output.printResult(ended.data, result);
     });
 
   tax
     .command("list")
-    .description("every rate: past, in force, to come")
+    .description("List the former, current and future rates of all taxes")
     .action(async () => {
       const rates = await adminClient().all<Tax>(TAXES);
-      output.list(rates, rowOf, "No tax yet: bills have none. Set one with: moorage tax set --help");
+      output.list(rates, rowOf, texts.noTaxes());
     });
 }
 

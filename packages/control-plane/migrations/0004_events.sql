@@ -19,6 +19,8 @@ create table events (
   entity_url text,
   username text,
   message text,
+  -- The code of the text, which never changes: see docs/messages.md.
+  message_code text,
   operation_id bigint,
   created_at timestamptz not null,
   finished_at timestamptz,

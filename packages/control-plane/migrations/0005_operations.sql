@@ -18,7 +18,8 @@ create table operations (
   percent integer not null default 0,
   settled_at timestamptz,
   outcome text check (outcome in ('done', 'failed')),
-  message text
+  message text,
+  message_code text
 );
 create index operations_to_start on operations (id) where started_at is null and settled_at is null;
 create index operations_to_sweep on operations (sweep_at) where settled_at is null;

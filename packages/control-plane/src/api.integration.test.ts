@@ -22,7 +22,7 @@ test.each([
   ["forgotten after the scheme", { authorization: "Bearer " }, "no token was sent after `Bearer`."],
   ["without a scheme", { authorization: "a".repeat(64) }, "the word `Bearer` is missing before the token."],
   ["of another scheme", { authorization: `Basic ${"a".repeat(64)}` }, "only the scheme Bearer is accepted."],
-  ["too short", bearer("a".repeat(63)), "a token has 64 hexadecimal digits, and what was sent has not."],
+  ["too short", bearer("a".repeat(63)), "a token has 64 hexadecimal digits, and the text that was sent does not."],
   ["unknown", bearer("a".repeat(64)), "this token is unknown."],
 ])("a request whose token is %s is 401 with the reason", async (_name, headers, why) => {
   await using world = await newWorld();
@@ -148,10 +148,10 @@ test("a body that is not JSON is refused with an explanation", async () => {
   const post = (type: string, payload: string) =>
     world.send({ method: "POST", url: INSTANCES, headers: { ...bearer(alice.token), "content-type": type }, payload });
 
-  expect((await post("text/plain", "{}")).body).toContain("sent as application/json");
-  expect((await post("application/json", "{label")).body).toContain("not valid JSON: look at line 1, column 2.");
+  expect((await post("text/plain", "{}")).body).toContain("Send it as application/json");
+  expect((await post("application/json", "{label")).body).toContain("not valid JSON. Check line 1, column 2.");
   expect((await post("application/json", '{\n  "label": "shop",\n}')).body).toContain("line 3, column 1");
-  expect((await post("application/json", '{"__proto__": {}}')).body).toContain("a name that no body may have");
+  expect((await post("application/json", '{"__proto__": {}}')).body).toContain("must not contain the name");
   expect((await post("application/json", "[1]")).body).toContain("must be a JSON object");
 });
 

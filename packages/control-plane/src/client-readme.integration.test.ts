@@ -32,7 +32,7 @@ async function run(example: string, given: Record<string, unknown>): Promise<unk
   return printed;
 }
 
-test("the examples of the client's README do what it says", async () => {
+test("the examples of the client's README work", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();

@@ -1,6 +1,8 @@
 /** `moorage login` and `moorage logout` against the API and the authorization server, with a headless browser. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { texts } from "@moorage/cli/login/texts";
+import { texts as profileTexts } from "@moorage/cli/profiles/texts";
 import type { PersonalToken } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "./testing/auth-server.ts";
@@ -69,7 +71,7 @@ test("a person signs in with the browser, and logout revokes the token", async (
   const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringContaining(`You are ${person.username} at ${api.url}`),
+    stdout: expect.stringContaining(`You are signed in as ${person.username} at ${api.url}`),
   });
   expect(stderr).toContain("/oauth/authorize?");
   expect((await terminal.type("me show")).stdout).toContain(person.username);
@@ -77,7 +79,7 @@ test("a person signs in with the browser, and logout revokes the token", async (
 
   expect((await terminal.type("logout")).stdout).toContain("the token is revoked");
   expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
-  expect((await terminal.type("me show")).stderr).toContain("You are not signed in. Next: moorage login");
+  expect((await terminal.type("me show")).stderr).toContain(profileTexts.notSignedIn().text);
 });
 
 test("a refusal in the browser is reported in the terminal, and nothing is stored", async () => {
@@ -90,7 +92,7 @@ test("a refusal in the browser is reported in the terminal, and nothing is store
   const { url: back } = await visitor.submit("/refuse");
   expect((await fetch(back)).status).toBe(400);
 
-  expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining("You refused in the browser") });
+  expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining(texts.refusedByPerson().text) });
   expect((await terminal.type("me show")).stderr).toContain("You are not signed in");
   expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
 });
@@ -141,7 +143,7 @@ test("a token that logout cannot revoke is kept, unless it should only be forgot
   expect((await terminal.type("logout --local")).stdout).toContain("stays valid");
 });
 
-test("logout forgets a pasted token without revoking it, and says so", async () => {
+test("logout forgets a pasted token without revoking it, and prints that", async () => {
   const { token } = await newPerson();
   using terminal = terminalWith({});
   await terminal.type(`login --token --url ${api.url}`, token);
@@ -151,6 +153,7 @@ test("logout forgets a pasted token without revoking it, and says so", async () 
 
 test("an address that is not this API gets another error than one that does not answer", async () => {
   using terminal = terminalWith({});
-  expect((await terminal.type(`login --url ${auth.authUrl}`)).stderr).toContain("does not say where one signs in");
+  const { origin } = new URL(auth.authUrl);
+  expect((await terminal.type(`login --url ${auth.authUrl}`)).stderr).toContain(texts.issuerUnknown({ origin }).text);
   expect((await terminal.type("login --url http://localhost:9")).stderr).toContain("does not answer");
 });

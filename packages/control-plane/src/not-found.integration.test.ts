@@ -2,15 +2,15 @@ import { expect, test } from "vitest";
 import { newWorld, PUBLIC_URL } from "#testing/world.ts";
 
 const MYSQL = "/v4/databases/mysql/instances";
-const DOCS = `The interface is described at ${PUBLIC_URL}/docs.`;
+const DOCS = `The interface is documented at ${PUBLIC_URL}/docs.`;
 const METRICS = "connections, threads_running, queries, slow_queries";
 
 test.each([
   ["/", "there is no such path. All paths begin with /v4.", DOCS],
   ["/databases/mysql/instances", "there is no such path. All paths begin with /v4.", DOCS],
-  ["/v4/database/mysql", "After /v4 may come: account, compute, databases, images", DOCS],
-  ["/v4/databases/mysql", "After /v4/databases/mysql may come: instances.", DOCS],
-  [`${MYSQL}/7/backup`, "After /v4/databases/mysql/instances/{instanceId} may come: backups, credentials", DOCS],
+  ["/v4/database/mysql", "/v4 can be followed by: account, compute, databases, images", DOCS],
+  ["/v4/databases/mysql", "/v4/databases/mysql can be followed by: instances.", DOCS],
+  [`${MYSQL}/7/backup`, "/v4/databases/mysql/instances/{instanceId} can be followed by: backups, credentials", DOCS],
   ["/v4/databases/postgresql/instances", "Only MySQL is offered: use /v4/databases/mysql.", DOCS],
   [`${MYSQL}/4711`, "there is no database 4711.", `GET ${MYSQL} lists what there is.`],
   [`${MYSQL}/tn-orders`, "there is no database tn-orders.", "The id of a database is a number."],

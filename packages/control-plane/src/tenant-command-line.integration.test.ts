@@ -1,6 +1,11 @@
 /** The tenant's side of the command line, over HTTP. Called as a function: a process for each line would be slower. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { texts as connectTexts } from "@moorage/cli/connect/texts";
+import { texts as loginTexts } from "@moorage/cli/login/texts";
+import { texts as profileTexts } from "@moorage/cli/profiles/texts";
+import { texts as tenantTexts } from "@moorage/cli/tenant/texts";
+import { texts } from "@moorage/cli/texts";
 import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { databaseFixture } from "./testing/active-database.ts";
@@ -20,8 +25,8 @@ test("a tenant signs in, follows each next step, creates a database, waits for i
   const wrong = await terminal.type(`login --token --url ${api.url}`, "0123");
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("Invalid Token") });
   const signedIn = await terminal.type(`login --token --url ${api.url}`, token);
-  expect(signedIn.stdout).toContain(`You are ${username} at ${api.url}, as the profile default.`);
-  expect((await terminal.type("")).stdout).toContain("Next: No database yet. Make one: moorage db create");
+  expect(signedIn.stdout).toContain(`You are signed in as ${username} at ${api.url}, with the profile default.`);
+  expect((await terminal.type("")).stdout).toContain(`Next: ${tenantTexts.nextCreate().text}`);
 
   const nothing = await terminal.type("db create --label shop");
   expect(nothing.code).toBe(1);
@@ -37,9 +42,9 @@ test("a tenant signs in, follows each next step, creates a database, waits for i
   expect((await terminal.type("db list --filter label~ho --order-by label")).stdout).toMatch(
     /^ID +LABEL .*\n\d+ +shop /,
   );
-  expect((await terminal.type("db list --filter status=failed")).stdout).toBe("None that fits.\n");
+  expect((await terminal.type("db list --filter status=failed")).stdout).toBe(`${tenantTexts.noMatch().text}\n`);
   expect(await terminal.json("db show shop")).toMatchObject({ label: "shop", cluster_size: 1, status: "provisioning" });
-  expect((await terminal.type("")).stdout).toContain("Next: shop is being made: moorage db show shop");
+  expect((await terminal.type("")).stdout).toContain(tenantTexts.nextProvisioning({ label: "shop" }).text);
 });
 
 test("an error names the typed options, and a failed event ends a waiting command with its reason", async () => {
@@ -53,19 +58,24 @@ test("an error names the typed options, and a failed event ends a waiting comman
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain("--label: label must be a valid value: 3 to 32 characters");
   expect(refused.stderr).toContain("--cluster-size: cluster_size must be a valid value: 1 or 3");
-  expect((await terminal.type("db list --filter colour=red")).stderr).toContain("a field of label, type");
+  const forPrograms = await terminal.type(`db create --label x ${createOptions} --json`);
+  expect(forPrograms).toMatchObject({ code: 1, stdout: "" });
+  expect(JSON.parse(forPrograms.stderr)).toEqual({
+    errors: [{ field: "label", reason: expect.stringContaining("3 to 32 characters") }],
+  });
+  expect((await terminal.type("db list --filter colour=red")).stderr).toContain("Fields: label, type");
   expect((await terminal.type("db list --order-by colour")).stderr).toContain("Allowed choices are label");
   expect((await terminal.type("db update nobody --label other")).stderr).toBe(
-    "Nothing is called nobody. See: moorage db list\n",
+    `${tenantTexts.labelUnknown({ label: "nobody", listCommand: "moorage db list" }).text}\n`,
   );
-  expect((await terminal.type("db create --cluster-size many")).stderr).toContain("It must be a number.");
+  expect((await terminal.type("db create --cluster-size many")).stderr).toContain(tenantTexts.numberInvalid().text);
 
   const failing = terminal.type(`db create --label shop ${createOptions} --wait`);
   const failed = { status: "failed" as const, message: "No host has room." };
   await expect
     .poll(() => world.db.updateTable("events").set(failed).where("status", "=", "started").executeTakeFirst())
     .toMatchObject({ numUpdatedRows: 1n });
-  expect(await failing).toMatchObject({ code: 1, stderr: "It has failed: No host has room.\n" });
+  expect(await failing).toMatchObject({ code: 1, stderr: `${texts.operationFailed(failed).text}\n` });
 });
 
 test("every kind of value reaches the API: nested fields, null, empty lists, JSON, secrets from a file", async () => {
@@ -106,7 +116,7 @@ test("a token is stored in the system's keychain, or in a file that only its own
   using plain = terminalWith({ PATH: "/nowhere" });
   const stdout = (await plain.type(`login --token --url ${api.url}`, alice.token)).stdout;
   const file = join(plain.home, ".config/moorage/profiles.json");
-  expect(stdout).toContain(`it is in ${file}, which only you can read.`);
+  expect(stdout).toContain(loginTexts.tokenInFile({ file }).text);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 
   using terminal = terminalWith({});
@@ -180,7 +190,7 @@ test("lists and objects show useful columns, and only existing fields can be cho
   using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
   const firstLine = async (line: string) => (await terminal.type(line)).stdout.split("\n")[0];
 
-  expect(await firstLine("db type list")).toMatch(/^ID +LABEL +VCPUS +MEMORY MB +DISK MB +1 NODE A MONTH/);
+  expect(await firstLine("db type list")).toMatch(/^ID +LABEL +VCPUS +MEMORY MB +DISK MB +1 NODE PER MONTH/);
   expect((await terminal.type("event list")).stdout).toMatch(
     new RegExp(`^ID +CREATED +ACTION +ENTITY.TYPE +ENTITY.LABEL .*\\n.* database_create +database +${database.label} `),
   );
@@ -191,7 +201,7 @@ test("lists and objects show useful columns, and only existing fields can be cho
   for (const line of ["db list --columns nope", `db show ${database.label} --columns label,nope`]) {
     const refused = await terminal.type(line);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^--columns nope: no such field\. Possible: id, label, .*hosts\.primary/);
+    expect(refused.stderr).toMatch(/^--columns nope: unknown field\. Valid fields: id, label, .*hosts\.primary/);
   }
 });
 
@@ -199,11 +209,11 @@ test("help lists a tenant's commands, with real defaults and no constant fields"
   using terminal = terminalWith({});
   using operator = terminalWith({ MOORAGE_OPERATOR_TOKEN: "x" });
 
-  expect((await terminal.type("--help")).stdout).not.toMatch(/\n {2}host |As the operator:/);
+  expect((await terminal.type("--help")).stdout).not.toMatch(/\n {2}host |Operator commands:/);
   expect((await terminal.type("--help")).stdout).toContain("moorage --as operator --help");
-  expect((await operator.type("--help")).stdout).toMatch(/As the operator:\n[\s\S]*\n {2}host /);
+  expect((await operator.type("--help")).stdout).toMatch(/Operator commands:\n[\s\S]*\n {2}host /);
   const create = (await terminal.type("db create --help")).stdout;
-  expect(create).toMatch(/--encrypted \[true\|false\] +true or false \(without it: false\)/);
+  expect(create).toMatch(/--encrypted \[true\|false\] +true or false \(default: false\)/);
   expect(create).not.toContain("preset");
   const update = (await terminal.type("db update --help")).stdout;
   expect(update).toContain("--allow-list");
@@ -229,14 +239,14 @@ test("a database is deleted only after typing its label, or with --yes", async (
   const isThere = async () => (await alice.get(database.url)).status === 200;
 
   const unconfirmed = await terminal.type(`db delete ${database.label}`);
-  expect(unconfirmed).toMatchObject({ code: 1, stderr: expect.stringContaining("say --yes to go on") });
+  expect(unconfirmed).toMatchObject({ code: 1, stderr: expect.stringContaining("add --yes") });
   expect(await terminal.type(`db delete ${database.label}`, "no")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("Nothing was done."),
+    stderr: expect.stringContaining(tenantTexts.notConfirmed().text),
   });
   expect(await isThere()).toBe(true);
   const confirmed = await terminal.type(`db delete ${database.label}`, database.label);
-  expect(confirmed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Type ${database.label} to go on`) });
+  expect(confirmed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Type ${database.label} to continue`) });
   expect(await isThere()).toBe(false);
 });
 
@@ -257,7 +267,7 @@ test("a backup is found by its label, and after waiting it is shown with its id"
   expect((await made).stdout).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*label +before-release\\n`));
   expect(await terminal.json(`db backup show ${database.label} before-release`)).toMatchObject({ id });
   expect((await terminal.type(`db backup show ${database.label} nothing`)).stderr).toContain(
-    "Nothing is called nothing.",
+    "Nothing has the label nothing.",
   );
   expect(await terminal.type(`db backup restore ${database.label} before-release`)).toMatchObject({
     code: 0,
@@ -265,7 +275,7 @@ test("a backup is found by its label, and after waiting it is shown with its id"
   });
 });
 
-test("connect refuses a database without a running server, and says what to do", async () => {
+test("connect refuses a database without a running server, and prints what to do", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -274,7 +284,7 @@ test("connect refuses a database without a running server, and says what to do",
 
   expect(await terminal.type(`db connect ${database.label} --mysql /nowhere`)).toMatchObject({
     code: 1,
-    stderr: `${database.label} is suspended, and nobody can connect to it. Start it: moorage db resume --wait ${database.label}\n`,
+    stderr: `${connectTexts.suspended({ label: database.label }).text}\n`,
   });
 });
 
@@ -295,6 +305,6 @@ test("unknown fields are reported on standard error, and a misspelled known fiel
   const refused = await create("other", { encrpyted: true });
 
   expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nlabel +shop\n/) });
-  expect(made.stderr).toBe("Warning: these fields are not known here and had no effect: colour\n");
+  expect(made.stderr).toBe(`${profileTexts.fieldsIgnored({ fields: "colour" }).text}\n`);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Did you mean `encrypted`?") });
 });

@@ -1,4 +1,5 @@
-import { NOT_FOUND } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 /** Other engines of this API family, whose paths clients know. */
 const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
@@ -6,11 +7,8 @@ const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
 /** The reason in the 404 for an unknown path: the nearest existing paths, and where the API is described. */
 export const createWhyNowhere =
   (publicUrl: string | undefined) =>
-  (url: string, { prefix, next }: { prefix: string; next: readonly string[] }): string => {
-    const hint = otherEngine.test(url)
-      ? "Only MySQL is offered: use /v4/databases/mysql."
-      : prefix.startsWith("/v4")
-        ? `After ${prefix} may come: ${next.join(", ")}.`
-        : "All paths begin with /v4.";
-    return `${NOT_FOUND}: there is no such path. ${hint} The interface is described at ${publicUrl ?? ""}/docs.`;
+  (path: string, { prefix, next }: { prefix: string; next: readonly string[] }): Text => {
+    const url = publicUrl ?? "";
+    if (otherEngine.test(path)) return texts.engineNotOffered({ url });
+    return prefix.startsWith("/v4") ? texts.pathUnknown({ prefix, next, url }) : texts.pathWithoutVersion({ url });
   };

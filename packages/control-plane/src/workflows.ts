@@ -4,16 +4,18 @@ export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";
 export { forkDatabase } from "./databases/workflows/fork-database.ts";
 export { bootstrapGroup } from "./databases/workflows/bootstrap-group.ts";
-export { patchDatabase } from "./databases/workflows/patch-database.ts";
+export {
+  followChange as applyAllowList,
+  followChange as patchDatabase,
+  followChange as resetCredentials,
+  followChange as resizeDatabase,
+  followChange as resumeDatabase,
+  followChange as suspendDatabase,
+} from "./databases/workflows/follow-change.ts";
 export { provisionDatabase } from "./databases/workflows/provision-database.ts";
 export { replaceNode } from "./databases/workflows/replace-node.ts";
-export { resetCredentials } from "./databases/workflows/reset-credentials.ts";
-export { resizeDatabase } from "./databases/workflows/resize-database.ts";
 export { restoreDatabase } from "./databases/workflows/restore-database.ts";
-export { resumeDatabase } from "./databases/workflows/resume-database.ts";
-export { suspendDatabase } from "./databases/workflows/suspend-database.ts";
 export { switchOver } from "./databases/workflows/switch-primary.ts";
-export { applyAllowList } from "./databases/workflows/apply-allow-list.ts";
 export { captureImage } from "./images/workflows/capture-image.ts";
 export { importImage } from "./images/workflows/import-image.ts";
 export { moveEntities } from "./transfers/workflows/move-entities.ts";

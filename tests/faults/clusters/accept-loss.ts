@@ -17,7 +17,7 @@ const CLOCKS_MS = 4000;
 /** Permanent: the stack has two hosts less afterwards. */
 export async function acceptLoss(run: Run): Promise<void> {
   const name =
-    "two hosts dead, and the node that is left lacks some of the archive: it goes on, and no restore mixes both";
+    "two hosts dead, and the node that is left lacks some of the archive: it continues, and no restore mixes both";
   if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${name}`);
   else await trial(run, name, goOnWithLess);
 }
@@ -41,11 +41,11 @@ async function goOnWithLess(): Promise<string> {
 
   const eventLines = (await alice.events(id)).map(({ action, status, message }) => `${action} ${status}: ${message}`);
   if (!eventLines.some((event) => /^database_group_form.* without \d+ transactions that its backups have/.test(event)))
-    throw new Error(`its tenant was told: ${eventLines.join("; ")}`);
+    throw new Error(`its tenant was notified: ${eventLines.join("; ")}`);
   await requireNotes(alice, healed.id, {}, "first,after");
   await requireNotes(alice, healed.id, { restore_time: between }, "first,lost");
   await removeAll(alice, [id]);
-  return `three again ${seconds(tookMs)} after the word; a fork of now and one of then have each its own rows`;
+  return `three again ${seconds(tookMs)} after the order; a fork of now and one of then have each its own rows`;
 }
 
 async function requireNotes(alice: Tenant, source: number, forkOptions: object, expected: string): Promise<void> {

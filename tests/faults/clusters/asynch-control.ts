@@ -10,7 +10,7 @@ import { requireAmong, requireReportedLoss } from "./lost-with-primary.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, sumOfCounts, timesIn, underLoad, untilNewPrimary } from "./under-load.ts";
 
-const START = "asynchronous leader killed";
+const START = "asynchronous primary killed";
 /** How long a full link delays the replicas before the server is killed; much longer, and they count it as failed. */
 const BEHIND_MS = 700;
 
@@ -44,7 +44,7 @@ async function lose(full: boolean): Promise<string> {
   // Writes until three are healthy again: the old primary must accept no writes when it is back either.
   const seen = await underLoad(cluster, async (writers, load) => {
     const { struckAt, next } = await killUnder();
-    const onlyAtOld = await until("the old leader runs again, and tells what it has", 60, async () =>
+    const onlyAtOld = await until("the old primary runs again, and reports what it has", 60, async () =>
       without(await writesAt(old, load), await writesAt(next, load)),
     );
     const healing = performance.now();
@@ -69,5 +69,5 @@ async function lose(full: boolean): Promise<string> {
     transactions: onlyAtOld.length,
   });
   const took = seconds(timeToRecover(seen.times, at));
-  return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old leader, as the receipt says`;
+  return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old primary, as in the receipt`;
 }

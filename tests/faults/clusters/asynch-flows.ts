@@ -13,7 +13,7 @@ const withAnAsynchRow = (fixture: Fixture): Promise<void> => withARow(fixture, {
 /** The former primary is no longer the primary, and no write is lost. */
 async function requireNewPrimary(fixture: Fixture, before: Cluster): Promise<void> {
   const { primary } = await stillHealthy(fixture);
-  if (primary.node === before.primary.node) throw new Error("the leader is the one from before");
+  if (primary.node === before.primary.node) throw new Error("the primary is the same as before");
 }
 
 /** Flows that only asynchronous clusters have. */
@@ -45,14 +45,14 @@ export const asynchFlows = {
         await runStatement(clientA(), door, lost, { host: primary.address, tls: ["--ssl-mode=REQUIRED"] });
         await killed.strike(primary);
         await until(
-          "another leads",
+          "another is the primary",
           120,
           async () =>
             (await desiredPrimaryOf(id)) !== primary.node &&
             (await runStatement(clientA(), door, "select 1", { seconds: 60 })) === "1",
         );
       }
-      await until("what it alone had is saved", 120, async () => {
+      await until("its errant transactions are saved", 120, async () => {
         return (await query("select 1 from lost_transactions where database_id = $1", [id])).length > 0;
       });
       await requireNewPrimary(fixture, before);
@@ -67,7 +67,7 @@ export const asynchFlows = {
       const { host } = before.primary;
       await powerCut(host);
       try {
-        await until("the leader is not heard, and another takes its place", 180, async () => {
+        await until("the primary is unreachable, and another is promoted", 180, async () => {
           const { status } = await fixture.alice.act(idOf(fixture), "promote", { accept_loss: true });
           return status === 200 || (await desiredPrimaryOf(idOf(fixture))) !== before.primary.node;
         });

@@ -16,19 +16,11 @@ import { aCluster, insert, stillHealthy, withARow } from "./cluster-fixture.ts";
 const stepsOfThree = [
   "api.switchMysqlPrimary",
   "api.promoteMysqlNode",
-  ...[
-    "advanceRoll",
-    "advanceBootstrap",
-    "retryBootstrap",
-    "settleBootstrap",
-    "requestPrimary",
-    "checkPrimary",
-    "endPrimaryRequest",
-    "settleSwitchover",
-  ].map((name) => `worker.${name}`),
-  ...["placeReplacement", "tombstoneReplaced", "whyStuck", "settleReplacing", "checkRecloned"].map(
+  ...["advanceRoll", "advanceBootstrap", "retryBootstrap", "requestPrimary", "checkPrimary", "endPrimaryRequest"].map(
     (name) => `worker.${name}`,
   ),
+  ...["placeReplacement", "tombstoneReplaced", "whyStuck", "checkRecloned"].map((name) => `worker.${name}`),
+  ...["end.bootstrapGroup", "end.switchOver", "end.replaceNode"],
 ];
 export const isClusterStep = (step: string): boolean =>
   /^agent\.(group|errant)\./.test(step) || stepsOfThree.includes(step);
@@ -179,7 +171,7 @@ async function repaired(fixture: Fixture, action: Event["action"]): Promise<void
   const news = async (): Promise<Event[]> =>
     (await fixture.alice.events(idOf(fixture))).filter((event) => event.action === action);
   await until("its loss is noticed", 180, async () => (await news()).length > 0);
-  await until("it is mended", 300, async () => (await news()).some(({ status }) => status === "finished"));
+  await until("it is repaired", 300, async () => (await news()).some(({ status }) => status === "finished"));
   await stillHealthy(fixture);
 }
 

@@ -24,7 +24,7 @@ export const controlPlaneAway = (run: Run): Promise<boolean> =>
           const at = await killed.strike(cluster.primary);
           const next = await untilNewPrimary(cluster.primary, cluster, writers);
           const [server] = await rowsAt<{ uuid: string }>(next, "select @@server_uuid as uuid");
-          await until("a new client is led to the new primary by name", 30, async () => {
+          await until("a new client reaches the new primary by name", 30, async () => {
             return (await runStatement(clientA(), cluster.door, "select @@server_uuid")) === server?.uuid;
           });
           return at;

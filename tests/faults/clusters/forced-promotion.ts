@@ -23,10 +23,10 @@ const CLOSED_WITHIN_MS = 4000;
  * the possible loss.
  */
 export async function forcedPromotion(run: Run): Promise<void> {
-  await trial(run, "asynchronous leader cut off from all but clients: its tenant has another promoted", cutOff);
+  await trial(run, "asynchronous primary cut off from all but clients: its tenant has another promoted", cutOff);
   if (hostNumbers().length < 4)
-    console.log("left out, because it needs a stack of four hosts: asynchronous leader whose host is called dead");
-  else await trial(run, "asynchronous leader whose host is called dead: another leads, on three hosts again", dead);
+    console.log("left out, because it needs a stack of four hosts: asynchronous primary whose host is declared dead");
+  else await trial(run, "asynchronous primary on a host declared dead: another is promoted, three hosts again", dead);
   await removeStandingCluster("asynch");
 }
 
@@ -40,7 +40,7 @@ async function cutOff(): Promise<string> {
     cluster,
     async (writers, load) => {
       const { at, next, promotedAt } = await promoteUnderCut(writers);
-      const onlyAtOld = await until("the old leader is back, and tells what it has", 60, async () =>
+      const onlyAtOld = await until("the old primary is back, and reports what it has", 60, async () =>
         without(await writesAt(old, load), await writesAt(next, load)),
       );
       const healed = await untilHealthy(alice, cluster.id, 240);
@@ -69,13 +69,13 @@ async function cutOff(): Promise<string> {
     to: next.ordinal,
     transactions: onlyAtOld.length,
   });
-  return `${seconds(timeToRecover(seen.times, promotedAt))} from the word to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old leader, as the receipt says`;
+  return `${seconds(timeToRecover(seen.times, promotedAt))} from the order to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old primary, as in the receipt`;
 }
 
 /** Clients could reach the proxy all the time. */
 function requireClosed({ times }: Seen<unknown>, cutAt: number, promotedAt: number): void {
   const late = times.filter((at) => at > cutAt + CLOSED_WITHIN_MS && at < promotedAt);
-  if (late.length > 0) throw new Error(`${late.length} writes were accepted while the leader was cut off`);
+  if (late.length > 0) throw new Error(`${late.length} writes were accepted while the primary was cut off`);
 }
 
 /** Permanent: this stack has one host less afterwards. */
@@ -100,5 +100,5 @@ async function dead(): Promise<string> {
   const [newest] = await receiptsOf(alice, cluster.id);
   if (newest?.planned !== false || newest.transactions_lost !== null)
     throw new Error(`what a dead host had is not known, and the receipt is ${JSON.stringify(newest)}`);
-  return `${seconds(timeToRecover(seen.times, calledAt))} from the word to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;
+  return `${seconds(timeToRecover(seen.times, calledAt))} from the order to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;
 }

@@ -12,7 +12,7 @@ import type { Tenant } from "../../kit/tenant.ts";
 export function requireAmong(onlyAtOld: readonly Write[], lost: readonly Write[]): void {
   const elsewhere = without(lost, onlyAtOld);
   if (elsewhere.length > 0)
-    throw new Error(`${elsewhere.length} of ${lost.length} lost writes were not at the old leader either`);
+    throw new Error(`${elsewhere.length} of ${lost.length} lost writes were not at the old primary either`);
 }
 
 type Loss = { at: number; from: number; to: number; transactions: number };
@@ -27,7 +27,7 @@ export async function requireReportedLoss(
   const { planned, from_node, to_node, transactions_lost } = receipt;
   if (planned || from_node !== from || to_node !== to || transactions_lost !== transactions)
     throw new Error(
-      `node ${to} leads after node ${from}, which had ${transactions} transactions alone, and the receipt is ${JSON.stringify(receipt)}`,
+      `node ${to} is primary after node ${from}, which had ${transactions} errant transactions, and the receipt is ${JSON.stringify(receipt)}`,
     );
   const lostTransactions = await query<{ name: string; transactions: number }>(
     "select name, transactions from lost_transactions where database_id = $1 and saved_at >= $2",
@@ -35,7 +35,7 @@ export async function requireReportedLoss(
   );
   const saved = lostTransactions.map((row) => row.transactions);
   if (saved.join() !== (transactions === 0 ? "" : String(transactions)))
-    throw new Error(`${transactions} transactions were lost, and the tails have [${saved.join()}]`);
+    throw new Error(`${transactions} transactions were lost, and the saved ones are [${saved.join()}]`);
   const objects = await storedObjects();
   const missing = lostTransactions.filter(({ name }) => !objects.some((each) => each.endsWith(`/${name}`)));
   if (missing.length > 0) throw new Error(`no object ${missing.map(({ name }) => name).join()} in the store`);

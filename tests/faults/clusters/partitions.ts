@@ -52,15 +52,18 @@ const hostAt = ({ members }: Cluster, ordinal: number | "control plane"): Party 
 
 /** The links between hosts, one direction each. */
 const oneWayCuts: Cut[] = [
-  { name: "the primary is not heard", drops: (cluster) => fromPrimary(cluster) },
-  { name: "the primary hears nobody", drops: (cluster) => fromPrimary(cluster).map(reversed) },
-  { name: "one secondary does not hear the primary", drops: (cluster) => fromPrimary(cluster).slice(0, 1) },
+  { name: "packets from the primary are dropped", drops: (cluster) => fromPrimary(cluster) },
+  { name: "packets to the primary are dropped", drops: (cluster) => fromPrimary(cluster).map(reversed) },
   {
-    name: "the primary does not hear one secondary",
+    name: "packets from the primary to one secondary are dropped",
+    drops: (cluster) => fromPrimary(cluster).slice(0, 1),
+  },
+  {
+    name: "packets from one secondary to the primary are dropped",
     drops: (cluster) => fromPrimary(cluster).slice(0, 1).map(reversed),
   },
-  { name: "one secondary does not hear the other", drops: (cluster) => [betweenSecondaries(cluster)] },
-  { name: "in a circle, nobody hears the next", drops: (cluster) => circle(cluster) },
+  { name: "packets from one secondary to the other are dropped", drops: (cluster) => [betweenSecondaries(cluster)] },
+  { name: "packets to the next host in a circle are dropped", drops: (cluster) => circle(cluster) },
 ];
 const reversed = ({ from, to }: Drop): Drop => ({ from: to, to: from });
 const secondaryHosts = ({ primary, members }: Cluster): number[] =>
@@ -144,7 +147,7 @@ async function runPartition(
   const [server] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
   const seen = await underLoad(cluster, async (writers): Promise<PartitionResult> => {
     await using readers = startReaders(cluster);
-    await until("every gate is read", 20, async () => new Set(readers.reads().map(({ proxy }) => proxy)).size === 3);
+    await until("every proxy is read", 20, async () => new Set(readers.reads().map(({ proxy }) => proxy)).size === 3);
     await using activeCut = await cut(drops, hosts);
     if (majority !== undefined) {
       // Writes that were in flight before the cut do not count.

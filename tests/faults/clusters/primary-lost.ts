@@ -71,5 +71,5 @@ async function lose(fault: Fault): Promise<string> {
 async function requireReceipt(alice: Tenant, id: number, { at, next }: { at: number; next: Member }): Promise<void> {
   const receipt = await untilReceipt(alice, id, at);
   if (receipt.planned || receipt.transactions_lost !== 0 || receipt.to_node !== next.ordinal)
-    throw new Error(`node ${next.ordinal} leads since the fault, and the receipt is ${JSON.stringify(receipt)}`);
+    throw new Error(`node ${next.ordinal} is primary since the fault, and the receipt is ${JSON.stringify(receipt)}`);
 }

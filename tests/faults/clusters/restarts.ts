@@ -23,7 +23,7 @@ const VIEWS = "http://127.0.0.1:19080/views";
 /** Killed, and stopped and started as in an upgrade, one host after the other. */
 export async function restarts(run: Run): Promise<void> {
   for (const what of ["agent", "gatekeeper"] as const)
-    await trial(run, `every ${what} killed, and started anew: no session moves`, async () => {
+    await trial(run, `every ${what} killed, and restarted: no session moves`, async () => {
       const alice = tenant();
       const cluster = await standingCluster(alice);
       const { read_only_port } = (await alice.view(cluster.id)).body;
@@ -49,7 +49,7 @@ export async function restarts(run: Run): Promise<void> {
           await waitHealthy(name);
           if (what === "gatekeeper") await untilGatekeeperAnswers(member);
           const absentMs = Date.now() - endedAt;
-          await until("every gate answers afterwards", 30, async () => sessions.areAllRead(startedAt + NOTICED_MS));
+          await until("every proxy answers afterwards", 30, async () => sessions.areAllRead(startedAt + NOTICED_MS));
           const moved = sessions.moved();
           if (moved.length === 0) return;
           if (what === "agent" || absentMs < RESTART_MS || Date.now() > deadline)

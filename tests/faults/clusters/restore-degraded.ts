@@ -23,7 +23,7 @@ export async function restoreDegraded(run: Run): Promise<void> {
   if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
   else await trial(run, byOne, byTheOneThatIsLeft);
   const anotherPrimary =
-    "an asynchronous leader dead for good, and nobody has all of the archive: another is restored, and leads";
+    "an asynchronous primary dead for good, and nobody has all of the archive: another is restored and promoted";
   if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${anotherPrimary}`);
   else await trial(run, anotherPrimary, byAnotherPrimary);
 }
@@ -55,7 +55,7 @@ async function withoutItsLast(): Promise<string> {
 }
 
 async function disconnectsWhenRequested({ id }: Cluster, away: Member): Promise<void> {
-  await until("the others are asked to take the data", RESTORED_WITHIN, async () => {
+  await until("the others are to clone the data", RESTORED_WITHIN, async () => {
     const requested = await query(
       `select phase from desired_phases join operations on operations.id = operation_id
        where entity_id = $1 and kind = 'restoreDatabase' and phase = 'recloned'`,
@@ -81,7 +81,7 @@ async function healthyWhenBack(
   const backAt = Date.now();
   const healed = await untilHealthy(alice, id, 120);
   const tookMs = Date.now() - backAt;
-  if (!healed.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not made anew");
+  if (!healed.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not re-cloned");
   await requireFirst(healed, healed.members);
   await removeAll(alice, [id]);
   return `restored by the two others in ${seconds(restoredMs)}; three healthy ${seconds(tookMs)} after it was back`;
@@ -110,10 +110,10 @@ async function byAnotherPrimary(): Promise<string> {
   const calledAt = Date.now();
   await alice.untilStatus(cluster.id, "degraded", 90);
   if ((await receiptsOf(alice, cluster.id)).length > 0)
-    throw new Error("another leads, with less than the archive has");
+    throw new Error("another is primary, with less than the archive has");
   const restoredMs = await restored(alice, cluster);
   const healed = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
-  if (gone.some(({ node }) => node === healed.primary.node)) throw new Error("the one that is dead leads");
+  if (gone.some(({ node }) => node === healed.primary.node)) throw new Error("the dead node is the primary");
   await requireFirst(healed, healed.members);
   await runStatement(clientA(), healed.door, insert("after"));
   await removeAll(alice, [cluster.id]);
@@ -142,9 +142,9 @@ async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
  */
 async function requireFirst({ door }: Cluster, members: readonly Member[]): Promise<void> {
   for (const { address: host } of members) {
-    const found = await until(`${host} leads to it`, 5, () =>
+    const found = await until(`the proxy at ${host} serves it`, 5, () =>
       runStatement(clientA(), door, ALL_NOTES, { host, tls: ["--ssl-mode=REQUIRED"] }),
     );
-    if (found !== "first") throw new Error(`${host} leads to ${found}`);
+    if (found !== "first") throw new Error(`the proxy at ${host} serves ${found}`);
   }
 }

@@ -31,7 +31,7 @@ export async function requireEndedMonth(pool: pg.Pool, accounts: number, rerated
   for (const each of ["invoices", "accounts", "ledger", "through"])
     if (counts[each] !== accounts) throw new Error(`${each}: ${counts[each]}, not ${accounts}`);
   if (counts["notified"] !== counts["owing"])
-    throw new Error(`${counts["owing"]} owe, ${counts["notified"]} were told`);
+    throw new Error(`${counts["owing"]} owe, ${counts["notified"]} were notified`);
   const db = createDb(pool);
   const { faults } = await verifyLedger(db);
   if (faults.length > 0) throw new Error(`the ledger is wrong: ${JSON.stringify(faults.slice(0, 3))}`);

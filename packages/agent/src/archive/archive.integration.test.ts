@@ -66,7 +66,7 @@ const openLog = (node: string, name: string): string =>
 async function allReported(node: string): Promise<ArchivedLog[]> {
   const [row] = await sql(node, "SELECT @@GLOBAL.gtid_executed AS gtids");
   const gtids = String(row?.["gtids"]).replaceAll("\n", "");
-  await until("the logs to be told", () => logsOf(node).at(-1)?.gtid === gtids);
+  await until("the logs to be reported", () => logsOf(node).at(-1)?.gtid === gtids);
   return logsOf(node);
 }
 

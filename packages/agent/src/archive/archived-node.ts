@@ -33,10 +33,10 @@ export function overtaken(
   now: ArchivedNode | undefined,
   work: "logs" | "heavy",
 ): string | undefined {
-  if (now === undefined) return "The database is to go.";
-  if (now.spec.power === "off" && work === "heavy") return "The database is to rest.";
-  if (now.data.timeline !== before.data.timeline) return "The database is to go on from another past.";
-  if (work === "logs" && !isArchiver(now)) return "Another member keeps the archive.";
+  if (now === undefined) return "The database is being deleted.";
+  if (now.spec.power === "off" && work === "heavy") return "The database is being suspended.";
+  if (now.data.timeline !== before.data.timeline) return "The database continues on another timeline.";
+  if (work === "logs" && !isArchiver(now)) return "Another member is the archiver.";
   return undefined;
 }
 

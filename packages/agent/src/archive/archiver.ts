@@ -106,7 +106,7 @@ export function createArchiver(deps: ArchiverDeps) {
       const purged = await purge(node, false);
       if (purged.length > 0) log.info({ purged }, "binary logs that are in the archive were purged");
     } catch (error) {
-      if (!stop.signal.aborted) log.warn({ error: String(error) }, "binary logs were not shipped");
+      if (!stop.signal.aborted) log.warn({ error: String(error) }, "binary logs could not be shipped to the archive");
     }
   }
 
@@ -115,7 +115,7 @@ export function createArchiver(deps: ArchiverDeps) {
       await sweepScratch(deps.host, (node) => deps.store.get(node) !== undefined);
       if (await heavyWork.next()) checkAfter = 0;
     } catch (error) {
-      deps.log.warn({ error: String(error) }, "the schedule failed");
+      deps.log.warn({ error: String(error) }, "the schedule of copies and verifications failed");
     }
     heavy = undefined;
   }
@@ -172,7 +172,7 @@ export function createArchiver(deps: ArchiverDeps) {
       await purge(node, true);
     },
     async close(): Promise<void> {
-      stop.abort(new Error("The agent is closing."));
+      stop.abort(new Error("The agent is stopping."));
       await ticking;
       await Promise.allSettled([heavy, ...running]);
     },

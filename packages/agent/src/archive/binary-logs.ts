@@ -22,7 +22,7 @@ export async function activeLog(connection: Connection): Promise<{ name: string;
 async function prologue(connection: Connection, name: string): Promise<{ gtids: string; end: number }> {
   const [rows] = await connection.query<RowDataPacket[]>("SHOW BINLOG EVENTS IN ? LIMIT 3", [name]);
   const previous = rows.find((row) => row["Event_type"] === "Previous_gtids");
-  if (previous === undefined) throw new Error(`${name} does not say what was before it.`);
+  if (previous === undefined) throw new Error(`${name} has no event with the previous GTIDs.`);
   return { gtids: String(previous["Info"]).replaceAll(/\s/g, ""), end: Number(previous["End_log_pos"]) };
 }
 

@@ -41,7 +41,7 @@ export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOr
     unreported.copies.some(({ id, term }) => id === order.id && term === termOf(node).term)
   )
     return;
-  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the desired timeline.");
   const made = await copyNode(deps, node, order);
   await step("agent.copy.record", () =>
     updateArchiveState(node, deps.clock(), (before) => ({
@@ -132,7 +132,7 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       return { gtid, started_at: shifted(started, -leeway), ended_at: shifted(ended, leeway) };
     } catch (error) {
       signal.throwIfAborted();
-      throw new Error(`The server of ${spec.node} could not copy itself: ${(error as Error).message}`, {
+      throw new Error(`The server of ${spec.node} could not clone its data: ${(error as Error).message}`, {
         cause: error,
       });
     }

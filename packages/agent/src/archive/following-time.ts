@@ -27,12 +27,13 @@ async function followingTime({ viewsOf }: TimeDeps, { spec }: ArchivedNode, conn
     ({ node, state, role }) => node === primary?.node && state === "online" && role === "primary",
   );
   if (!isOfTerm || primaryView?.gtid === undefined || primaryView.view !== own.view)
-    throw new Error("It does not follow a leader that takes writes.");
+    throw new Error("This member does not replicate from a primary that accepts writes.");
   const [rows] = await connection.query<RowDataPacket[]>("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?) AS late", [
     primaryView.gtid,
     withinSeconds,
   ]);
-  if (rows[0]?.["late"] !== 0) throw new Error(`It did not reach its leader within ${withinSeconds} s.`);
+  if (rows[0]?.["late"] !== 0)
+    throw new Error(`This member did not catch up with the primary within ${withinSeconds} s.`);
   return shifted(time, -primaryView.ageMs - clocksDifferMs);
 }
 

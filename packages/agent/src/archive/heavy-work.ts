@@ -65,7 +65,7 @@ export function createHeavyWork(deps: HeavyDeps) {
       const count = (failures.get(key)?.count ?? 0) + 1;
       const delay = Math.min(againMs.first * 2 ** (count - 1), againMs.last);
       failures.set(key, { count, notBefore: new Date(deps.clock().getTime() + delay) });
-      deps.log.warn({ ...work, error: String(error), againInMs: delay }, "heavy work failed");
+      deps.log.warn({ ...work, error: String(error), againInMs: delay }, "a copy or verification failed");
     }
   }
 

@@ -66,7 +66,7 @@ export async function makeScratch(
   const freeMb = Math.floor((bavail * bsize) / (1024 * 1024));
   if (freeMb < neededMb + reserveMb)
     throw new NoRoomForCopy(
-      `The host's disk has ${freeMb} MB free, and a copy of this database needs ${neededMb} MB and ${reserveMb} MB beside it.`,
+      `The host's disk has ${freeMb} MB free, and a copy of this database needs ${neededMb} MB and a reserve of ${reserveMb} MB.`,
     );
   // Owned by root: if the mount does not reach the container, the server cannot write here and the clone fails.
   await mkdir(scratch.folder, { recursive: true, mode: 0o700 });

@@ -32,7 +32,7 @@ export async function shipLogs(
   signal: AbortSignal,
   requested = false,
 ): Promise<void> {
-  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the desired timeline.");
   const { logs, through } = await withRoot(node.paths.socket, async (connection) => {
     const { shipped } = await readArchiveState(node, deps.clock());
     // Queried before the active log is closed, so that everything committed until then is in a closed log.

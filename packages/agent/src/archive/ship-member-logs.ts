@@ -32,7 +32,7 @@ export async function shipMemberLogs(
   signal: AbortSignal,
   requested: boolean,
 ): Promise<void> {
-  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the desired timeline.");
   await reportLeftOver(deps, node, signal);
   const time = await completeUntil(deps, node, requested);
   const { beyond, hasGap, ...begun } = await withRoot(node.paths.socket, (connection) =>
@@ -62,7 +62,8 @@ async function completeUntil(deps: ShipDeps, node: ArchivedNode, requested: bool
 async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Connection, signal: AbortSignal) {
   await step("agent.ship.close", () => closeActive(connection));
   // Checked after the close: what arrives from now on is in the next log.
-  if (!(await isInLine(node, connection))) throw new Error("What it has is not known to be its cluster's past.");
+  if (!(await isInLine(node, connection)))
+    throw new Error("This member does not replicate from the primary: its transactions may not be the cluster's.");
   const archived = ofGroup(node, (await archiveEnd(deps, node, signal)).gtid);
   const beyond = await logsBeyond(connection, (gtids) => countMissing(ofGroup(node, gtids), archived) === 0);
   const hasGap = countMissing(ofGroup(node, beyond[0]?.previous ?? ""), archived) > 0;
@@ -91,7 +92,7 @@ async function archiveEnd(deps: ReportArchivedDeps, node: ArchivedNode, signal: 
   const { timeline } = node.data;
   const { nodes = [] } = await deps.archived({ protocol: PROTOCOL, nodes: [{ node: id, timeline }] }, signal);
   const end = nodes.find((each) => each.node === id && each.timeline === timeline);
-  if (end === undefined) throw new GatewayRefused("The gateway does not say where the archive ends.");
+  if (end === undefined) throw new GatewayRefused("The gateway did not report where the archive ends.");
   const { newest_copy, unreported } = await readArchiveState(node, deps.clock());
   const isNewer = end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy);
   // No copy at the gateway: the archive branched, and the earlier copy is of another branch. Unless it is unreported.

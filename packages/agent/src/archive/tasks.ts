@@ -69,7 +69,7 @@ export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
       current.message = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
       current.count += 1;
       current.notBefore = clock().getTime() + delayMs(current.count);
-      log.warn({ node: node.spec.node, task, tries: current.count, error: current.message }, "job failed");
+      log.warn({ node: node.spec.node, task, tries: current.count, error: current.message }, "task failed");
       // While the gateway is unreachable, a failure could not be reported either: keep trying.
       const isHopeless = error instanceof NoRoomForCopy || current.count >= triesInAll;
       if (!isHopeless || error instanceof GatewayAway) return;
@@ -86,7 +86,7 @@ export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
     try {
       await attempt(node, task, current);
     } catch (error) {
-      log.warn({ node: node.spec.node, task, error: String(error) }, "the end of a job could not be written down");
+      log.warn({ node: node.spec.node, task, error: String(error) }, "the end of a task could not be recorded");
     } finally {
       current.isRunning = false;
       if (task.kind === "copy") copying -= 1;

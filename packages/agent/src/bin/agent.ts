@@ -13,7 +13,7 @@ log.info("started");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => {
-    log.info({ signal }, "closing; the nodes go on");
+    log.info({ signal }, "stopping; the nodes keep running");
     void agent.close().then(() => process.exit(0));
   });
 }

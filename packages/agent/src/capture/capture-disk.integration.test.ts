@@ -126,8 +126,8 @@ test("only disks below the allowed folders are read", async () => {
       [inside]: "neither",
       [folder]: "outside",
       "/dev/null": "outside",
-      [join(inside, "absent")]: "not where",
-      [join(good, "below")]: "not where",
+      [join(inside, "absent")]: "does not exist",
+      [join(good, "below")]: "does not exist",
     };
     for (const [path, why] of Object.entries(refused))
       expect([path, await refusal(path)]).toEqual([path, expect.stringContaining(why)]);

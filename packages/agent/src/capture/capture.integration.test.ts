@@ -59,7 +59,7 @@ test("an agent captures the requested disks, reports progress, and forgets them 
   await ended(good.id);
   expect(latest(absent.id)).toMatchObject({
     state: "failed",
-    message: expect.stringContaining("not where its host"),
+    message: expect.stringContaining("does not exist at the path"),
   });
   expect(latest(good.id)).toMatchObject({ state: "done", percent: 100 });
   expect((await rawOf(latest(good.id) as CaptureReport)).equals(raw)).toBe(true);

@@ -95,14 +95,14 @@ export function createCaptures(deps: CapturesDeps) {
       for (const [id, { end }] of all) {
         if (ids.includes(id)) continue;
         all.delete(id);
-        end.abort(new Error("The capture is not wanted any more."));
+        end.abort(new Error("The capture is no longer requested."));
       }
       for (const raw of desired) begin(raw);
       reportAll();
       return ids.length === desired.length ? "taken" : "unreadable";
     },
     async close(): Promise<void> {
-      stop.abort(new Error("The agent is closing."));
+      stop.abort(new Error("The agent is stopping."));
       await Promise.all(running);
     },
   };
@@ -110,12 +110,12 @@ export function createCaptures(deps: CapturesDeps) {
 export type Captures = ReturnType<typeof createCaptures>;
 
 const Named = z.object({ id: z.uuid() });
-const TOO_OLD = "The agent of the disk's host is too old for what was asked of it. Ask the operator to update it.";
+const TOO_OLD = "The agent of the disk's host is too old for this capture. Ask the operator to update the agent.";
 
 function sentenceOf(error: unknown): string {
   if (error instanceof CannotCapture) return error.message;
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "EIO") return "The disk's host could not read it: its device reports errors. Ask the operator.";
-  if (code === "EACCES" || code === "EPERM") return "The disk's host may not read it. Ask the operator.";
-  return "The disk's host could not bring it to the object store, however often it tried. Try again later.";
+  if (code === "EIO") return "The disk's host could not read the disk: its device reports errors. Ask the operator.";
+  if (code === "EACCES" || code === "EPERM") return "The disk's host may not read the disk. Ask the operator.";
+  return "The disk's host could not upload the disk to the object store. Try again later.";
 }

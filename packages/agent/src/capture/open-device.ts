@@ -94,15 +94,17 @@ async function realOnes(folders: readonly string[]): Promise<string[]> {
 
 function notThere(error: NodeJS.ErrnoException): never {
   if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ENXIO")
-    throw new CannotCapture("The disk is not where its host was told to find it. Ask the operator.", { cause: error });
+    throw new CannotCapture("The disk does not exist at the path that its host has for it. Ask the operator.", {
+      cause: error,
+    });
   if (error.code === "ELOOP") throw outside();
   throw error;
 }
 
 const outside = (): CannotCapture =>
-  new CannotCapture("The disk lies outside of what its host may read disks from. Ask the operator.");
+  new CannotCapture("The path of the disk is outside of the folders that its host reads disks from. Ask the operator.");
 const neither = (): CannotCapture =>
-  new CannotCapture("What its host has in the disk's place is neither a block device nor a file. Ask the operator.");
+  new CannotCapture("The path of the disk is neither a block device nor a file. Ask the operator.");
 const changed = (before: number, now: number): CannotCapture =>
   new CannotCapture(
     `The disk changed its length from ${before} to ${now} bytes while it was read. Capture it again when nobody resizes it.`,

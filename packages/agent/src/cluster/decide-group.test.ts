@@ -1,7 +1,6 @@
-import type { Cluster } from "@moorage/contract/agent";
+import type { Cluster, MemberView } from "@moorage/contract/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MemberView } from "../gatekeeper/views.ts";
 import type { UsedIds } from "../node-state.ts";
 import { memberSpec } from "../testing/node-spec.ts";
 import { decideGroup, dueReclone, type GroupFacts, isBetweenData } from "./decide-group.ts";
@@ -40,35 +39,30 @@ const outOfGroup = [view(second, { state: "offline", online: [] }), view(third, 
 
 const lone: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
   ["without a permission it waits", {}, {}, { kind: "wait" }],
-  ["with a permission it begins", { bootstrap: id }, {}, { kind: "bootstrap", id }],
+  ["with a permission it bootstraps", { bootstrap: id }, {}, { kind: "bootstrap", id }],
   [
-    "with a permission it begins beside members that are in no group",
+    "with a permission it bootstraps beside members that are in no group",
     { bootstrap: id },
     { others: outOfGroup },
     { kind: "bootstrap", id },
   ],
-  [
-    "with a permission, but nobody to ask for a group, it waits",
-    { bootstrap: id },
-    { others: undefined },
-    { kind: "wait" },
-  ],
+  ["with a permission, but without a gatekeeper, it waits", { bootstrap: id }, { others: undefined }, { kind: "wait" }],
   ["with a permission that was used it waits", { bootstrap: id }, { used: { bootstrapped: id } }, { kind: "wait" }],
   [
-    "with another permission it begins",
+    "with another permission it bootstraps",
     { bootstrap: other },
     { used: { bootstrapped: id } },
     { kind: "bootstrap", id: other },
   ],
   ["beside a group its permission is not used", { bootstrap: id }, { others: group }, { kind: "join" }],
   [
-    "beside a member that is on its way into one its permission is not used",
+    "beside a member that is joining a group its permission is not used",
     { bootstrap: id },
     { others: [view(third, { state: "recovering" })] },
     { kind: "wait" },
   ],
   [
-    "with a permission it does not begin with data that were given up",
+    "with a permission it does not bootstrap from data that are being re-cloned",
     { bootstrap: id },
     { used: { recloning: other } },
     { kind: "wait" },
@@ -79,13 +73,13 @@ test.each(lone)("%s", (_, cluster, change, decision) => {
 });
 
 const joining: [string, Partial<GroupFacts>, object][] = [
-  ["it joins through those that are there", { others: group }, { kind: "join", through: [second, third] }],
+  ["it joins through the members that are online", { others: group }, { kind: "join", through: [second, third] }],
   [
-    "it joins through one that is there",
+    "it joins through the only member that is online",
     { others: [view(second), view(third, { state: "error" })] },
     { kind: "join", through: [second] },
   ],
-  ["what was heard long ago is no group", { others: [view(second, { ageMs: 4000 })] }, { kind: "wait" }],
+  ["a view that is too old is not a group", { others: [view(second, { ageMs: 4000 })] }, { kind: "wait" }],
   [
     "while the group still counts it in, it waits",
     { others: [view(second, { online: [own, second] })] },
@@ -98,19 +92,19 @@ const joining: [string, Partial<GroupFacts>, object][] = [
   ],
   ["while the group calls it the primary, it waits", { others: [view(second, { primary: own })] }, { kind: "wait" }],
   [
-    "with transactions of its own it does not join, and says which",
+    "with errant transactions it does not join, and reports them",
     { others: group, errant: `${own}:1-3` },
     { kind: "errant", transactions: `${own}:1-3` },
   ],
   ["expelled, it leaves first", { others: group, own: being("error") }, { kind: "leave" }],
-  ["on its way in, it waits", { others: group, own: being("recovering") }, { kind: "wait" }],
+  ["while it joins, it waits", { others: group, own: being("recovering") }, { kind: "wait" }],
   [
-    "on its way into a group that has nobody to learn from, it leaves",
+    "while it joins a group without a donor, it leaves",
     { others: group, own: being("recovering", { hasDonor: false }) },
     { kind: "leave" },
   ],
   [
-    "in the group it is patient no more",
+    "in the group its expel timeout is reset",
     { others: group, own: being("online", { isPatient: true }) },
     { kind: "arrive" },
   ],
@@ -124,8 +118,8 @@ test.each(joining)("%s", (_, change, decision) => {
 const last = { node: third, cluster: spec().cluster };
 const soleMember = view(second, { online: [second], listed: [second] });
 const cutOff: [string, MemberView[]][] = [
-  ["the group has one that it does not hear", [view(second, { listed: [own, second] })]],
-  ["an earlier one that it does not hear may join again", [soleMember, view(own, { ageMs: 8000 })]],
+  ["the group has a member that it cannot reach", [view(second, { listed: [own, second] })]],
+  ["an earlier member that it cannot reach may rejoin", [soleMember, view(own, { ageMs: 8000 })]],
 ];
 test.each(cutOff)("a member that would be expelled again does not join while %s", (_, others) => {
   expect(decideGroup(last, facts({ others }))).toMatchObject({ kind: "wait" });
@@ -133,12 +127,12 @@ test.each(cutOff)("a member that would be expelled again does not join while %s"
 
 const joinsAllTheSame: [string, typeof last, MemberView[]][] = [
   [
-    "the first, although it does not hear a later one",
+    "the first, although it cannot reach a later one",
     { ...last, node: own },
     [soleMember, view(third, { ageMs: 8000 })],
   ],
-  ["when an earlier one was not heard for long", last, [soleMember, view(own, { ageMs: 21_000 })]],
-  ["when the earlier one was never heard", last, [soleMember]],
+  ["when an earlier one has been unreachable for long", last, [soleMember, view(own, { ageMs: 21_000 })]],
+  ["when the earlier one was never seen", last, [soleMember]],
   [
     "when the host of one in the group answers, and only its gatekeeper does not",
     last,
@@ -151,43 +145,48 @@ test.each(joinsAllTheSame)("a member joins: %s", (_, member, others) => {
 
 const open = being("offline", { readOnly: false });
 const recloning: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
+  ["it clones a secondary", { reclone: { id } }, { others: group, own: open }, { kind: "reclone", id, donor: third }],
   [
-    "it takes a secondary's data",
-    { reclone: { id } },
+    "it clones the requested donor",
+    { reclone: { id, donor: second } },
     { others: group, own: open },
-    { kind: "reclone", id, donor: third },
+    { donor: second },
   ],
-  ["it takes the wanted one's", { reclone: { id, donor: second } }, { others: group, own: open }, { donor: second }],
   [
-    "it takes the primary's if there is nobody else",
+    "it clones the primary if there is no other donor",
     { reclone: { id, donor: third } },
     { others: [view(second)], own: open },
     { donor: second },
   ],
   ["without a donor it waits", { reclone: { id } }, { others: outOfGroup, own: open }, { kind: "wait" }],
-  ["closed to writes, it is started anew", { reclone: { id } }, { others: group }, { kind: "restart" }],
+  ["closed to writes, it is restarted", { reclone: { id } }, { others: group }, { kind: "restart" }],
   ["in the group, it leaves", { reclone: { id } }, { others: group, own: being("online") }, { kind: "leave" }],
-  ["errant, it is renewed", { reclone: { id } }, { others: group, own: open, errant: `${own}:1` }, { kind: "reclone" }],
   [
-    "begun and cut short, it is done again",
+    "with errant transactions, it is re-cloned",
+    { reclone: { id } },
+    { others: group, own: open, errant: `${own}:1` },
+    { kind: "reclone" },
+  ],
+  [
+    "interrupted, it is repeated",
     { reclone: { id } },
     { others: group, own: open, used: { recloning: id } },
     { kind: "reclone", id },
   ],
   [
-    "begun, cut short and no longer wanted, it is done all the same",
+    "interrupted and no longer requested, it is repeated all the same",
     {},
     { others: group, own: open, used: { recloning: id } },
     { kind: "reclone", id },
   ],
   [
-    "done, it is not done again",
+    "finished, it is not repeated",
     { reclone: { id } },
     { others: group, used: { recloning: id, recloned: id } },
     { kind: "join" },
   ],
   [
-    "done before, another one is",
+    "requested again after it finished, it is repeated",
     { reclone: { id: other } },
     { others: group, own: open, used: { recloning: id, recloned: id } },
     { id: other },

@@ -1,5 +1,4 @@
-import type { Cluster, NodeSpec } from "@moorage/contract/agent";
-import type { MemberView } from "../gatekeeper/views.ts";
+import { chooseDonor, type Cluster, isFresh, type MemberView, type NodeSpec } from "@moorage/contract/agent";
 import type { UsedIds } from "../node-state.ts";
 import type { OwnGroup } from "./group-sql.ts";
 
@@ -26,11 +25,9 @@ export type GroupDecision =
   | { kind: "errant"; transactions: string }
   | { kind: "wait"; for: string };
 
-/** A view older than this is ignored. */
-const reachableWithinMs = 3000;
-
+/** The members that report now: a kept view is not enough to act on. */
 export const reachableMembers = (others: readonly MemberView[]): MemberView[] =>
-  others.filter(({ ageMs }) => ageMs <= reachableWithinMs);
+  others.filter(({ ageMs }) => isFresh({ ageMs }));
 
 /** The old data were given up and the new ones have not arrived: nobody may bootstrap from such a member. */
 export const isBetweenData = ({ recloning, recloned }: UsedIds): boolean =>
@@ -58,8 +55,8 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
 
   const reclone = dueReclone(spec, used);
   if (reclone !== undefined) {
-    const donor = donorOf(group, reclone.donor);
-    if (donor === undefined) return { kind: "wait", for: "a member whose data it can take" };
+    const donor = chooseDonor(group, reclone.donor);
+    if (donor === undefined) return { kind: "wait", for: "a member whose data can be cloned" };
     if (own.state !== "offline") return { kind: "leave" };
     return own.readOnly ? { kind: "restart" } : { kind: "reclone", id: reclone.id, donor };
   }
@@ -70,21 +67,23 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
       : { kind: "make_primary", id: cluster.make_primary };
   if (own.state === "recovering")
     // Members that are all joining wait for each other; out of the group they can report their transactions.
-    return own.hasDonor ? { kind: "wait", for: "what the group did meanwhile" } : { kind: "leave" };
+    return own.hasDonor ? { kind: "wait", for: "the transactions that this member missed" } : { kind: "leave" };
   if (own.state === "error") return { kind: "leave" };
 
   if (group.length > 0) {
     // A crashed member stays in the view until it is expelled; joining before that takes three times as long.
-    if (group.some((view) => countsIn(view, node))) return { kind: "wait", for: "the group to miss it" };
+    if (group.some((view) => countsIn(view, node)))
+      return { kind: "wait", for: "the group to expel the previous instance of this member" };
     if (errant !== "") return { kind: "errant", transactions: errant };
     if (wouldSplitGroup({ node, cluster }, group, facts.others ?? []))
-      return { kind: "wait", for: "word of a host that it does not hear" };
+      return { kind: "wait", for: "a connection to a host that is unreachable" };
     return { kind: "join", through: group.map((view) => view.node) };
   }
   if (reachable.some(({ state }) => state === "recovering"))
     return { kind: "wait", for: "another member to come online" };
-  if (cluster.bootstrap === undefined) return { kind: "wait", for: "a group, or the permission to begin one" };
-  if (cluster.bootstrap === used.bootstrapped) return { kind: "wait", for: "another permission: this one was used" };
+  if (cluster.bootstrap === undefined) return { kind: "wait", for: "a group, or the permission to bootstrap one" };
+  if (cluster.bootstrap === used.bootstrapped)
+    return { kind: "wait", for: "another permission to bootstrap: this one was used" };
   if (facts.others === undefined) return { kind: "wait", for: "the gatekeeper: there may be a group" };
   return { kind: "bootstrap", id: cluster.bootstrap };
 }
@@ -109,15 +108,8 @@ function wouldSplitGroup(
 }
 
 /** A host that refuses a connection is up. */
-const isReachable = ({ ageMs, kept }: MemberView): boolean => ageMs <= reachableWithinMs || kept === true;
+const isReachable = ({ ageMs, kept }: MemberView): boolean => isFresh({ ageMs }) || kept === true;
 
 const listedBy = ({ listed, online }: MemberView): string[] => listed ?? online;
 
 const countsIn = (view: MemberView, node: string): boolean => view.primary === node || listedBy(view).includes(node);
-
-/** The requested donor if possible; otherwise a secondary rather than the primary, which serves tenants. */
-export function donorOf(group: readonly MemberView[], preferred: string | undefined): string | undefined {
-  const donor =
-    group.find(({ node }) => node === preferred) ?? group.find(({ role }) => role === "secondary") ?? group[0];
-  return donor?.node;
-}

@@ -1,4 +1,4 @@
-import type { GroupReport, NodeSpec } from "@moorage/contract/agent";
+import { type GroupReport, isSharedBy, type NodeSpec } from "@moorage/contract/agent";
 import type { ClusterViews } from "../gatekeeper/views.ts";
 import type { NodePaths } from "../host-paths.ts";
 import { ownMember } from "../member.ts";
@@ -74,9 +74,7 @@ async function observeGroup(context: Context): Promise<{ report: GroupReport; de
 
 function placeOf({ cluster }: NodeSpec, { own, views }: ObservedGroup): Omit<GroupReport, "gtid"> {
   const primary = cluster?.members.find(({ address }) => address === own.primary)?.node;
-  const shared = reachableMembers(views?.others ?? []).some(
-    (other) => own.view !== undefined && other.view === own.view && other.primary === primary,
-  );
+  const shared = isSharedBy({ view: own.view, primary }, views?.others ?? []);
   return {
     state: own.state,
     ...(own.role !== undefined && { role: own.role }),

@@ -45,7 +45,7 @@ LEFT JOIN performance_schema.replication_group_members AS own ON own.member_id =
 export const readGroupState = (socket: string): Promise<OwnGroup> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({ sql: groupStateQuery, timeout: 5000 });
-    if (row === undefined) throw new Error("The server says nothing of its group.");
+    if (row === undefined) throw new Error("The server returned no row about its group.");
     return {
       state: row["state"],
       role: row["role"] || undefined,
@@ -186,7 +186,7 @@ export const forgetHistory = (socket: string): Promise<void> =>
       `SELECT schema_name FROM information_schema.schemata
        WHERE schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')`,
     );
-    if (others.length > 0) throw new Error("The server has data: its past cannot be forgotten.");
+    if (others.length > 0) throw new Error("The server has data: its GTID history cannot be reset.");
     await connection.query("RESET BINARY LOGS AND GTIDS");
   });
 

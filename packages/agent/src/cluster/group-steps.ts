@@ -96,11 +96,11 @@ async function takePartInGroup(context: NodeContext, member: OwnMember): Promise
   for (let round = 0; round < maxRounds; round++) {
     const decision = decideGroup(spec, (await gatherGroup(context)).facts);
     if (decision.kind === "stay") return;
-    if (superseded()) throw new NotYet("what a newer spec says");
+    if (superseded()) throw new NotYet("a newer spec to be applied");
     log[decision.kind === "wait" ? "debug" : "info"]({ decision }, "group");
     await act(context, member, decision);
   }
-  throw new NotYet("its group");
+  throw new NotYet("the group");
 }
 
 async function act(
@@ -112,7 +112,7 @@ async function act(
   if (decision.kind === "wait") throw new NotYet(decision.for, quietMs);
   if (decision.kind === "errant")
     throw new NotYet(
-      `other data: it has transactions that its group does not have (${decision.transactions})`,
+      `a re-clone: this member has transactions that its group does not have (${decision.transactions})`,
       quietMs,
     );
   if (decision.kind === "restart") return restartForClone(context);
@@ -139,7 +139,7 @@ async function bootstrap({ paths }: NodeContext, id: string, password: string): 
   } catch (error) {
     if (!isAnswer(error)) throw error;
     await recordUsed(paths, { bootstrapped: undefined, bootstrapped_by: undefined });
-    throw new NotYet(`its server to begin a group (${error.message})`, joinAgainMs);
+    throw new NotYet(`the server to bootstrap the group (${error.message})`, joinAgainMs);
   }
 }
 
@@ -155,7 +155,8 @@ async function join(socket: string, seeds: string, password: string): Promise<vo
   try {
     await joinGroup(socket, seeds, password);
   } catch (error) {
-    throw new NotYet(`its group to let it in (${error instanceof Error ? error.message : String(error)})`, joinAgainMs);
+    const why = error instanceof Error ? error.message : String(error);
+    throw new NotYet(`the group to admit this member (${why})`, joinAgainMs);
   }
 }
 

@@ -87,7 +87,7 @@ test("without a permission no group is bootstrapped; with one, three members joi
 
 test("a permission that the server could not use is used later", async () => {
   for (const index of all) three.killServer(index);
-  await until("three apart", areOutOfGroup);
+  await until("three members outside of a group", areOutOfGroup);
   const most = await mostAdvanced();
   const [row] = await three.sql<{ address: string }>(most, "SELECT @@group_replication_local_address AS address");
   await three.sql(most, "SET GLOBAL group_replication_local_address = '203.0.113.1:33061'");
@@ -96,7 +96,7 @@ test("a permission that the server could not use is used later", async () => {
     const [status] = await three.sql<{ Value: string }>(most, "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'");
     return Number(status?.Value) > 0;
   };
-  await until("it was told to", wasStarted);
+  await until("it was requested", wasStarted);
   await three.sql(most, `SET GLOBAL group_replication_local_address = '${row?.address}'`);
 
   await allWell();
@@ -198,7 +198,7 @@ test("a killed primary is replaced, and rejoins by itself", async () => {
   const started = performance.now();
   three.killServer(before);
   await until("another primary", () => primary() !== -1 && primary() !== before);
-  console.log(`another primary, as its host tells it: ${Math.round(performance.now() - started)} ms`);
+  console.log(`another primary, as its host reports it: ${Math.round(performance.now() - started)} ms`);
   await write("INSERT INTO shop.t VALUES (2)");
   await allWell();
   console.log(`killed primary, until three healthy members: ${Math.round(performance.now() - started)} ms`);
@@ -229,7 +229,7 @@ test("a powered-off member leaves the group, and rejoins when it is powered on",
 test("after all three were killed, no group starts without an unused permission", async () => {
   await write("INSERT INTO shop.t VALUES (3)");
   for (const index of all) three.killServer(index);
-  await until("three apart", areOutOfGroup);
+  await until("three members outside of a group", areOutOfGroup);
   await sleep(3000); // nothing signals that nothing happens
   expect(areOutOfGroup()).toBe(true);
 
@@ -247,7 +247,7 @@ test("after all three were killed, no group starts without an unused permission"
   three.killServer(most);
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
   await until(
-    "it to say that it was used",
+    "the report that it was used",
     () => group(most)?.bootstrapped === used && three.latest(most)?.step === "group",
   );
   await sleep(3000);
@@ -271,7 +271,7 @@ test("a cluster that is powered off and on again has every write", async () => {
   three.setDesired(() => ({ power: "off" }));
   await until("their rest", () => all.every((index) => three.latest(index)?.state === "stopped"));
   three.setDesired(() => ({ power: undefined }));
-  await until("three apart", areOutOfGroup);
+  await until("three members outside of a group", areOutOfGroup);
   await grantBootstrap(await mostAdvanced());
   await allWell();
   await expect.poll(rows, soon).toEqual([1, 2, 3, 4]);

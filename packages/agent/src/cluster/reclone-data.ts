@@ -16,7 +16,7 @@ import { recordSteps } from "./record-steps.ts";
 export async function restartForClone(context: NodeContext): Promise<void> {
   await setStartUp(context.paths, "closed");
   await endServer(context);
-  throw new NotYet("its server to start again", 0);
+  throw new NotYet("the server to restart", 0);
 }
 
 export async function recloneData(
@@ -31,11 +31,11 @@ export async function recloneData(
   await step(recordSteps.reclone, () => recordUsed(paths, { recloning: id }));
   const started = performance.now();
   await takeDataOf(paths.socket, { address, port: peerPort }, password);
-  log.info({ donor, ms: Math.round(performance.now() - started) }, "took the data of another member");
+  log.info({ donor, ms: Math.round(performance.now() - started) }, "re-cloned the data of another member");
   // The server ends by itself after the clone, and must not be taken for one that can join.
   await endServer(context);
   await setStartUp(paths, "group");
   await updateTimeline(paths, { group: cluster.group });
   await recordUsed(paths, { recloned: id });
-  throw new NotYet("its server to start with the data of another member", 0);
+  throw new NotYet("the server to start with the data of another member", 0);
 }

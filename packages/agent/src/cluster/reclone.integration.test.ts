@@ -60,7 +60,7 @@ test("a member with errant transactions stays out, reports them and waits to be 
   const started = performance.now();
   three.cluster((index) => (index === last ? { reclone: { id: randomUUID() } } : {}));
   await allWell();
-  console.log(`a member's data renewed and back in the group: ${Math.round(performance.now() - started)} ms`);
+  console.log(`a member re-cloned and back in the group: ${Math.round(performance.now() - started)} ms`);
   expect(await values(last)).toEqual([1, 2]);
   expect(await three.sql(last, "SHOW DATABASES LIKE 'errant'")).toEqual([]);
   expect(await clones(last)).toMatchObject({

@@ -34,7 +34,7 @@ export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): P
     const members = deps.store.all().filter(({ cluster, tombstone }) => cluster !== undefined && !tombstone);
     const checks = members.map((spec) =>
       checkMember(spec).catch((error: unknown) =>
-        deps.log.warn({ node: spec.node, error: String(error) }, "group not seen"),
+        deps.log.warn({ node: spec.node, error: String(error) }, "the state of a member could not be read"),
       ),
     );
     await Promise.all(checks);

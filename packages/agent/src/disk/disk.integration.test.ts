@@ -178,7 +178,7 @@ test("a plan with more disk grows the volume and makes the database writable aga
     }),
   );
   await until("writes", () => serves("REPLACE INTO shop.t VALUES (0, 'after')"));
-  process.stdout.write(`writable ${(performance.now() - started).toFixed(0)} ms after the bigger plan was wanted\n`);
+  process.stdout.write(`writable ${(performance.now() - started).toFixed(0)} ms after the bigger plan was desired\n`);
   await until("the report", () => disk() === "ok");
   // The volume grows while the server runs; the rest of the plan applies from its next start.
   await until("the plan", () => gateway.latest(node)?.generation === 3 && gateway.latest(node)?.state === "running");

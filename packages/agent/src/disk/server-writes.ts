@@ -29,7 +29,7 @@ export const handOver = (socket: string): Promise<void> =>
       `SELECT member_id AS id FROM performance_schema.replication_group_members
        WHERE member_state = 'ONLINE' AND member_role = 'SECONDARY' ORDER BY member_id LIMIT 1`,
     );
-    if (other === undefined) throw new Error("No other member could take the writes.");
+    if (other === undefined) throw new Error("No other member is online to become the primary.");
     await connection.query("SELECT group_replication_set_as_primary(?)", [other["id"]]);
   });
 

@@ -94,7 +94,7 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
     const host = await statfs(deps.host.volumes);
     const hostFreeMb = (host.bavail * host.bsize) / mb;
     if (targetMb > emergencyLimitMb(resources.disk_mb) || hostFreeMb < 4 * reserveMb(resources.disk_mb))
-      throw new Error(`${freeMb} MB are left for a server that goes on writing, and the volume may not grow further.`);
+      throw new Error(`The server keeps writing with ${freeMb} MB free, and the volume may not grow further.`);
     await step(diskSteps[2], () => growVolume({ image, volume }, targetMb));
     return `grown to ${targetMb} MB`;
   }
@@ -105,7 +105,7 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
       if (performance.now() < (due.get(spec.node) ?? 0)) continue;
       await checkDisk(spec).catch((error: unknown) => {
         due.set(spec.node, performance.now() + 1000);
-        deps.log.warn({ node: spec.node, error: String(error) }, "disk not looked at");
+        deps.log.warn({ node: spec.node, error: String(error) }, "the disk could not be checked");
       });
     }
     await sleep(tickMs, undefined, { signal }).catch(() => {});

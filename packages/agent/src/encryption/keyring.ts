@@ -43,7 +43,7 @@ export async function sendKeyring({ spec, paths, sendKeyring: send }: NodeContex
   await sync(keyringFile(paths));
   await sync(paths.keyring);
   const keys = await readKeys(paths);
-  if (keys === undefined) throw new Error("The server made no encryption keys.");
+  if (keys === undefined) throw new Error("The server created no encryption keys.");
   if ((await timelineRecord(paths)).keyring_sent === fingerprint(keys)) return;
   await send(spec.node, keys);
   await recordKeyringSent(paths, fingerprint(keys));

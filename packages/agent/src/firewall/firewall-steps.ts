@@ -16,7 +16,7 @@ export async function applyFirewall(context: NodeContext): Promise<void> {
   const { firewall, spec, log } = context;
   await connectPeers(context);
   const ended = await endOthersSessions(context, await firewall.open(spec));
-  if (ended > 0) log.info({ ended }, "sessions of sources that are not on the list were ended");
+  if (ended > 0) log.info({ ended }, "sessions from addresses that are not on the allow list were ended");
   firewall.vouchFor(spec);
 }
 

@@ -151,7 +151,7 @@ test.each([
   host.nft(command);
   const place = { ...byPort(), localAddress: stranger };
   const changed = Date.now();
-  await until("the mending", async () => (await outcomes()).join() === "open,refused,silent");
+  await until("the repair", async () => (await outcomes()).join() === "open,refused,silent");
   expect(Date.now() - changed).toBeLessThan(60_000);
   expect(await host.client.call("probe", place)).toBe("silent");
 });

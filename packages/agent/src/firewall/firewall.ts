@@ -49,7 +49,7 @@ export function createFirewall({ log }: { log: Logger }) {
     await applyRules(wholeTable(...listsOf(whole)));
     const found = await list();
     const wrong = differences(found.lists, desiredLists(...listsOf(whole)));
-    if (wrong.length > 0) throw new Error(`The kernel does not hold what was written: ${wrong.join(", ")}.`);
+    if (wrong.length > 0) throw new Error(`The kernel's rules differ from what was written: ${wrong.join(", ")}.`);
     rules = found.rules;
   }
 
@@ -60,12 +60,12 @@ export function createFirewall({ log }: { log: Logger }) {
     chain: { made?: string; gone?: string } = {},
   ): Promise<void> {
     try {
-      if (rules === undefined) throw new Error("The table is not known to be ours.");
+      if (rules === undefined) throw new Error("The contents of the firewall table are not known.");
       await applyRules(change);
       if (chain.gone !== undefined) rules.delete(chain.gone);
       if (chain.made !== undefined) await learnRules(chain.made, rules);
     } catch (error) {
-      log.warn({ error: String(error) }, "writing the whole gate table");
+      log.warn({ error: String(error) }, "a change of the firewall failed; writing the whole table");
       rules = undefined;
       await writeWhole(whole);
     }
@@ -119,7 +119,7 @@ export function createFirewall({ log }: { log: Logger }) {
       (error: unknown) => [String(error)],
     );
     if (wrong.length === 0) return;
-    log.error({ wrong: wrong.slice(0, 20) }, "the gate table is not as it was written; writing it again");
+    log.error({ wrong: wrong.slice(0, 20) }, "the firewall table differs from what was written; writing it again");
     try {
       await writeWhole(desired);
     } catch (error) {
@@ -131,9 +131,9 @@ export function createFirewall({ log }: { log: Logger }) {
   async function closeAll(because: unknown): Promise<void> {
     rules = undefined;
     vouched.clear();
-    log.error({ err: because }, "the gates cannot be vouched for; closing all of them");
+    log.error({ err: because }, "the firewall table cannot be verified; closing all ports");
     await applyRules(wholeTable([], [])).catch((error: unknown) =>
-      log.fatal({ err: error }, "the gates cannot be closed"),
+      log.fatal({ err: error }, "the ports could not be closed"),
     );
   }
 
@@ -155,7 +155,7 @@ export function createFirewall({ log }: { log: Logger }) {
           const peering = peeringOf(spec);
           if (peering !== undefined) desired.peerings.set(peering.port, peering);
         } catch (error) {
-          log.error({ node: spec.node, error: String(error) }, "a gate stays closed");
+          log.error({ node: spec.node, error: String(error) }, "the ports of a node stay closed");
         }
       }
       await oneAtATime(() => writeWhole(desired).catch(closeAll));

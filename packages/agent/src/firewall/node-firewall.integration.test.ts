@@ -92,7 +92,7 @@ test("only a listed client reaches a running node, and the server sees the clien
   expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
   // A change of the list does not touch the server.
   expect(containerStarted()).toBe(started);
-  process.stdout.write(`a new list, from wanted to reported: ${took.toFixed(0)} ms\n`);
+  process.stdout.write(`a new list, from desired to reported: ${took.toFixed(0)} ms\n`);
 });
 
 test("sessions of a source removed from the list end; others continue", async () => {
@@ -153,7 +153,7 @@ test("without a control plane, a starting agent applies the firewall from its di
   execFileSync("ip", ["netns", "exec", "moor-t-gn", "nft", "-f", bootFile]);
   expect(await answersTo(host.outside)).toBeUndefined();
   host.startAgent(environment);
-  await until("the gate", async () => (await answersTo(host.outside)) === host.outside);
+  await until("the firewall", async () => (await answersTo(host.outside)) === host.outside);
   expect(await answersTo(host.stranger)).toBeUndefined();
   await gateway.open();
   await apply(`${host.outside}/32`);

@@ -32,5 +32,5 @@ export function peeringOf(spec: NodeSpec): Peering | undefined {
 
 function requireDatabasePort(port: number): void {
   if (port < databasePorts.first || port > databasePorts.last)
-    throw new Error(`Port ${port} is not one of the gates' (${databasePorts.first} to ${databasePorts.last}).`);
+    throw new Error(`Port ${port} is not a database port (${databasePorts.first} to ${databasePorts.last}).`);
 }

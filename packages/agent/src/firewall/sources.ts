@@ -45,7 +45,7 @@ function readRange(text: string): Range {
   // From the bits alone: an IPv6 address may have a zone, which can be any text.
   const spelling = `${ipaddr.fromByteArray(address.toByteArray()).toString()}/${prefix}`;
   if ((value & beyond) !== 0n || spelling !== text)
-    throw new UnreadableSource(`${JSON.stringify(text)} is not the one spelling of a range of addresses.`);
+    throw new UnreadableSource(`${JSON.stringify(text)} is not the canonical form of an address range.`);
   return { text, first, last: (value | beyond).toString(16).padStart(first.length, "0") };
 }
 
@@ -53,7 +53,7 @@ function parse(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   try {
     return text.includes(":") ? ipaddr.IPv6.parseCIDR(text) : ipaddr.IPv4.parseCIDR(text);
   } catch (error) {
-    throw new UnreadableSource(`${JSON.stringify(text)} is not a range of addresses.`, { cause: error });
+    throw new UnreadableSource(`${JSON.stringify(text)} is not an address range.`, { cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
+import { mayBePrimary, mayServeReads, type Views } from "@moorage/contract/agent";
 import { serverNameOf, backends } from "../proxy/haproxy-config.ts";
 import { queryProxy } from "../proxy/runtime-socket.ts";
 import type { ClusterFile } from "./cluster-file.ts";
-import { mayBePrimary, mayServeReads, type Views } from "./may-be-primary.ts";
 
 /** By kind of access and proxy slot: whether clients may be forwarded to that server. */
 export type Verdicts = ReadonlyMap<string, boolean>;

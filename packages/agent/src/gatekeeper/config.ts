@@ -26,7 +26,7 @@ export const agentCheckPortOf = (check: number): number => check + 1;
 
 export function readGatekeeperConfig(environment: NodeJS.ProcessEnv = process.env): GatekeeperConfig {
   const read = Environment.safeParse(environment);
-  if (!read.success) throw new Error(`The environment is not right:\n${z.prettifyError(read.error)}`);
+  if (!read.success) throw new Error(`The environment variables are not valid:\n${z.prettifyError(read.error)}`);
   const env = read.data;
   return {
     dir: env.MOORAGE_AGENT_DIR,

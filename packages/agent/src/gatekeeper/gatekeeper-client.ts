@@ -16,10 +16,10 @@ export function connectGatekeeper(checkPort: number) {
           signal: AbortSignal.timeout(answerWithinMs),
         });
         const text = await body.text();
-        if (statusCode !== 200) throw new Error(`It answered ${statusCode}.`);
+        if (statusCode !== 200) throw new Error(`The gatekeeper answered ${statusCode}.`);
         return ClusterViews.parse(JSON.parse(text));
       } catch (cause) {
-        throw new GatekeeperAway(`The gatekeeper was not to be asked: ${String(cause)}`, { cause });
+        throw new GatekeeperAway(`The gatekeeper is unreachable: ${String(cause)}`, { cause });
       }
     },
   };

@@ -74,7 +74,7 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
       while (!end.signal.aborted) {
         const started = performance.now();
         await queryPeer(key, peer).then(round.resolve, (error: unknown) => {
-          log.debug({ error: String(error), peer: key }, "no views");
+          log.debug({ error: String(error), peer: key }, "the views of a peer could not be fetched");
           if (isRefusal(error)) round.resolve();
         });
         const rest = Math.max(0, queryEveryMs - (performance.now() - started));
@@ -127,7 +127,7 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
     while (!stop.signal.aborted) {
       await sleep(checkEveryMs, undefined, { signal: stop.signal }).catch(() => {});
       await checkClusters().catch((error: unknown) =>
-        log.error({ error: String(error) }, "the clusters could not be read"),
+        log.error({ error: String(error) }, "the cluster files could not be read"),
       );
     }
   }
@@ -135,7 +135,7 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
     () => readIdentity(host, config.fleetCa),
     identity,
     (next) => {
-      log.info("the host has another certificate");
+      log.info("the host has a new certificate");
       identity = next;
       peers.use(next);
       for (const [key, each] of links) unlink(key, each);

@@ -1,5 +1,5 @@
+import type { MemberView } from "@moorage/contract/agent";
 import type { Sample } from "./sample-member.ts";
-import type { MemberView } from "./views.ts";
 
 /** As far back from a member's last view as the rule looks, and a little more. */
 const keepMs = 2200;

@@ -1,5 +1,5 @@
+import type { Views } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import type { Views } from "./may-be-primary.ts";
 import { type Note, noteChange } from "./note-change.ts";
 
 const cluster = {

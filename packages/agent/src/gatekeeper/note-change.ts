@@ -1,6 +1,5 @@
-import type { PrimaryChange } from "@moorage/contract/agent";
+import { isFresh, newest, type PrimaryChange, primaryOf, type Views } from "@moorage/contract/agent";
 import type { ClusterFile } from "./cluster-file.ts";
-import { newest, primaryOf, type Views } from "./may-be-primary.ts";
 
 /** The server that the proxy forwards to, and what happened since it was last healthy. Wall clock times, in ms. */
 export type Note = {
@@ -45,8 +44,7 @@ function withoutMiss({ missedAt: _, elected: __, ...note }: Note): Note {
 
 function missed(before: Note, views: Views, now: number): Note {
   const named = views.find(
-    ({ state, ageMs, primary }) =>
-      state === "online" && ageMs <= 1000 && primary !== undefined && primary !== before.primary,
+    (view) => view.state === "online" && isFresh(view) && view.primary !== undefined && view.primary !== before.primary,
   )?.primary;
   const known = named === undefined || before.elected?.node === named ? before.elected : { node: named, at: now };
   return { ...before, missedAt: before.missedAt ?? now, ...(known !== undefined && { elected: known }) };

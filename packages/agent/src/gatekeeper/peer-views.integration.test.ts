@@ -1,3 +1,4 @@
+import type { MemberView } from "@moorage/contract/agent";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,6 @@ import { hostPaths } from "../host-paths.ts";
 import { type Authority, makeAuthority, signRequest } from "../testing/fake-gateway.ts";
 import { followIdentity, type HostIdentity, readIdentity } from "./identity.ts";
 import { connectPeer, isRefusal, servePeers } from "./peer-views.ts";
-import type { MemberView } from "./views.ts";
 
 // Real mutual TLS on loopback.
 const port = 19_543;

@@ -1,10 +1,10 @@
+import { MemberView } from "@moorage/contract/agent";
 import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import { Agent, request } from "undici";
 import { z } from "zod";
 import type { HostIdentity } from "./identity.ts";
-import { MemberView } from "./views.ts";
 
 const Question = z.object({ nodes: z.array(z.uuid()).max(1000) });
 const Answer = z.object({ views: z.array(MemberView) });

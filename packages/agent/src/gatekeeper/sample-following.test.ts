@@ -1,8 +1,6 @@
-import { serverUuidOf } from "@moorage/contract/agent";
+import { mayBePrimary, mayServeReads, type MemberView, serverUuidOf } from "@moorage/contract/agent";
 import { describe, expect, test } from "vitest";
-import { mayBePrimary, mayServeReads } from "./may-be-primary.ts";
 import { type FollowingRow, readFollowing } from "./sample-following.ts";
-import type { MemberView } from "./views.ts";
 
 const group = "8d3c1f6e-0000-4000-8000-00000000000a";
 const [a, b, c] = ["a", "b", "c"] as [string, string, string];
@@ -48,7 +46,7 @@ test("a replica that receives and applies is a secondary", () => {
 });
 
 test.each<[string, Partial<FollowingRow>]>([
-  ["looks for its leader", { receiving: "CONNECTING" }],
+  ["connects to its primary", { receiving: "CONNECTING" }],
   ["does not receive", { receiving: "OFF" }],
   ["does not apply", { applying: "OFF" }],
 ])("a replica that %s is recovering", (_, change) => {
@@ -56,11 +54,11 @@ test.each<[string, Partial<FollowingRow>]>([
 });
 
 test.each<[string, MemberView]>([
-  ["a leader that is not open yet", view(a, following(b, { source: null, receiving: null, applying: null }))],
-  ["a leader that still takes from the one before", view(a, following(b))],
-  ["a member that takes from another than the leader", view(b, following(c))],
-  ["a member that takes from nobody", view(b, following(a, { source: null }))],
-  ["a former leader that is not closed yet", view(b, open(a, c))],
+  ["a primary that is not open yet", view(a, following(b, { source: null, receiving: null, applying: null }))],
+  ["a primary that still replicates from the previous one", view(a, following(b))],
+  ["a member that replicates from another than the primary", view(b, following(c))],
+  ["a member that does not replicate", view(b, following(a, { source: null }))],
+  ["a former primary that is not closed yet", view(b, open(a, c))],
   [
     "a server of another timeline",
     view(
@@ -91,26 +89,26 @@ test("clients are forwarded to the open primary that a member on another host fo
 describe("clients are not forwarded to a primary", () => {
   const [oldPrimary, follower] = [view(a, open(b, c)), view(b, following(a))];
   test.each<[string, MemberView[]]>([
-    ["that nobody follows", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
-    ["whose followers were lost", [view(a, open(b, c)), view(b, following(a, { receiving: "CONNECTING" }))]],
-    ["that is cut off from its followers", [oldPrimary, { ...follower, ageMs: 2001 }]],
-    ["whose own host was last heard two seconds ago", [{ ...oldPrimary, ageMs: 2001 }, follower]],
+    ["that has no replica", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
+    ["whose replicas were lost", [view(a, open(b, c)), view(b, following(a, { receiving: "CONNECTING" }))]],
+    ["that is cut off from its replicas", [oldPrimary, { ...follower, ageMs: 2001 }]],
+    ["whose own host was last seen two seconds ago", [{ ...oldPrimary, ageMs: 2001 }, follower]],
     ["that is closed", [view(a, following(b, { source: null })), follower]],
     [
       "of a former term, when others know the next one",
       [oldPrimary, view(b, following(a), b, 4), view(c, following(a), b, 4)],
     ],
     [
-      "of a former term, when others follow the next one, which is not open",
+      "of a former term, when others replicate from the next one, which is not open",
       [oldPrimary, view(b, following(a), b, 4), view(c, following(b), b, 4)],
     ],
     [
-      "of a former term, whose follower learned of the next one a moment ago",
+      "of a former term, whose replica learned of the next one a moment ago",
       [oldPrimary, { ...follower, ageMs: 400 }, view(b, following(a), b, 4)],
     ],
-    ["of a former term, in which it leads again", [oldPrimary, view(b, following(a), a, 4)]],
+    ["of a former term, if it is primary again in the next one", [oldPrimary, view(b, following(a), a, 4)]],
     [
-      "whose followers are of another timeline",
+      "whose replicas are on another timeline",
       [oldPrimary, view(b, following(a, { uuid: "9e000000-1111-4111-8111-111111111111" }))],
     ],
   ])("%s", (_, views) => {

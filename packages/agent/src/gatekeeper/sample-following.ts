@@ -1,7 +1,6 @@
-import { serverUuidOf } from "@moorage/contract/agent";
+import { type MemberView, serverUuidOf } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import type { ClusterFile } from "./cluster-file.ts";
-import type { MemberView } from "./views.ts";
 
 type Switch = "ON" | "OFF" | "CONNECTING" | null;
 export type FollowingRow = {
@@ -40,7 +39,7 @@ export function readFollowing(
   file: AsyncClusterFile,
 ): Omit<MemberView, "node" | "ageMs"> {
   const [row] = rows;
-  if (row === undefined) throw new Error("The server says nothing of itself.");
+  if (row === undefined) throw new Error("The server returned no row about its replication state.");
   const isOfTimeline = row.uuid === serverUuidOf(file.group, markOf(row.uuid));
   return {
     ...(isOfTimeline ? placeOf(row, rows, file) : { state: "offline", online: [] }),

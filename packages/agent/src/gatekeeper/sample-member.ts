@@ -1,9 +1,9 @@
+import type { MemberView } from "@moorage/contract/agent";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { connect } from "../mysql/node-sql.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { type FollowingPacket, followingQuery, readFollowing } from "./sample-following.ts";
-import type { MemberView } from "./views.ts";
 
 export const sampleEveryMs = 250;
 /** Clients must not be forwarded to a slower server: its view would be too old when the next one arrives. */

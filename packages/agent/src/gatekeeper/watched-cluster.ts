@@ -1,3 +1,4 @@
+import { mayBePrimary, mayServeReads, type MemberView, newest, primaryOf, type Views } from "@moorage/contract/agent";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { proxyPaths } from "../proxy/haproxy-process.ts";
@@ -5,11 +6,10 @@ import type { HostPaths } from "../host-paths.ts";
 import { readLastPrimary, writeChange, writeLastPrimary } from "./change-files.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { createKnownViews } from "./known-views.ts";
-import { mayBePrimary, mayServeReads, newest, primaryOf, type Views } from "./may-be-primary.ts";
 import { type Note, noteChange } from "./note-change.ts";
 import { awayView, keepSampling } from "./sample-member.ts";
 import { applyVerdicts, type Verdicts, verdictsOf } from "./apply-verdicts.ts";
-import type { ClusterViews, MemberView } from "./views.ts";
+import type { ClusterViews } from "./views.ts";
 
 const noteEveryMs = 100;
 
@@ -51,20 +51,20 @@ export function watchCluster(
         const verdicts = verdictsOf(file, views);
         const command = await applyVerdicts(proxyPaths(host, first.node).socket, appliedVerdicts, verdicts);
         if (command !== "")
-          log.info({ command, because: file.members.map((member) => lastSeen(member, views)) }, "gate told");
+          log.info({ command, because: file.members.map((member) => lastSeen(member, views)) }, "proxy servers set");
         appliedVerdicts = verdicts;
       }
       const next = noteChange(file, before, views, Date.now());
       note = next.note;
       try {
         if (next.change !== undefined) {
-          log.info({ change: next.change }, "another member leads");
+          log.info({ change: next.change }, "the primary changed");
           await writeChange(host, next.change);
         }
         const isOther = note.primary !== before?.primary || note.view !== before?.view || note.group !== before?.group;
         if (note.primary !== undefined && isOther) await writeLastPrimary(host, first.node, note);
       } catch (error) {
-        log.error({ error: String(error) }, "a change of the primary was not written down");
+        log.error({ error: String(error) }, "a change of the primary could not be recorded");
       }
       await sleep(noteEveryMs, undefined, { signal: stop.signal }).catch(() => {});
     }

@@ -22,7 +22,9 @@ export type SamplingDeps = {
 export async function keepSampling(deps: SamplingDeps, signal: AbortSignal): Promise<void> {
   try {
     for await (const _ of every(sampleEveryMs, undefined, { signal }))
-      await sampleAll(deps, signal).catch((error: unknown) => deps.log.debug({ error: String(error) }, "no samples"));
+      await sampleAll(deps, signal).catch((error: unknown) =>
+        deps.log.debug({ error: String(error) }, "metrics could not be sampled"),
+      );
   } catch {
     // closed
   }

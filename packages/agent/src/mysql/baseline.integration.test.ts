@@ -123,7 +123,7 @@ const expectations: [string, () => Promise<void>][] = [
     },
   ],
   [
-    "a temporary table for which MEMORY is asked",
+    "a temporary table that requests MEMORY",
     async () => {
       expect(await refusal("CREATE TEMPORARY TABLE shop.seen (a INT) ENGINE=MEMORY")).toBe("done");
     },
@@ -151,7 +151,7 @@ const expectations: [string, () => Promise<void>][] = [
     },
   ],
   [
-    "tables without a key, in a session that wants them",
+    "tables without a key, in a session that allows them",
     async () => {
       await query(
         "DROP TABLE IF EXISTS shop.keyless; CALL sys.generate_invisible_primary_keys(FALSE); CREATE TABLE shop.keyless (a INT)",

@@ -39,7 +39,7 @@ export function serverAddresses(spec: NodeSpec): { server: string; address: stri
  */
 export function haproxyConfig({ spec, socket, checkPort, hasIpv6 }: HaproxyConfigInput): string {
   const { own } = ownMember(spec) ?? {};
-  if (own === undefined) throw new Error("A node that is no member has no gate of its own.");
+  if (own === undefined) throw new Error("Only a member of a cluster has a proxy.");
   const serverLines = (backend: Backend, everyMs: number) =>
     serverAddresses(spec)
       .map(({ server, address, port, isOwn }) =>

@@ -157,7 +157,7 @@ test("after a switchover proxies use the new primary and end old sessions, and e
       return performance.now() - elected;
     }),
   );
-  process.stdout.write(`gates led to the new primary after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
+  process.stdout.write(`proxies reached the new primary after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
   expect(Math.max(...times)).toBeLessThan(60_000);
   await until("the end of a session with the old one", () => held.endedAt > 0);
   await until("the news", () => everywhere.every((index) => changesOf(index).length === 1));
@@ -191,7 +191,7 @@ test("if a primary is cut off, its proxy closes, its sessions end, and other pro
   expect(Math.max(...ended)).toBeLessThan(60_000);
   expect(await routedTo(old)).toBe(-1);
   await until("another primary", async () => ![old, -1].includes(await routedTo(other)));
-  process.stdout.write(`another was led to ${(performance.now() - cut).toFixed(0)} ms after the cut\n`);
+  process.stdout.write(`clients reached another member ${(performance.now() - cut).toFixed(0)} ms after the cut\n`);
   expect(await routedTo(old)).toBe(-1);
   three.heal(old);
   await until("the way from the old one", async () => (await routedTo(old)) === (await routedTo(other)));

@@ -31,7 +31,7 @@ export function createProxies({ host, checkPort, log }: { host: HostPaths; check
     const paths = proxyPaths(host, spec.node);
     if ((await proxyPid(paths)) !== undefined) return;
     await startProxy(paths, haproxyConfig({ spec, socket: paths.socket, checkPort, hasIpv6: hasIpv6() }));
-    log.info({ node: spec.node }, "gate started");
+    log.info({ node: spec.node }, "proxy started");
   }
 
   async function ensureServers(spec: NodeSpec): Promise<void> {
@@ -48,7 +48,7 @@ export function createProxies({ host, checkPort, log }: { host: HostPaths; check
       // Ends the sessions with the previous member.
       await configureProxy(socket, `shutdown sessions server ${backend}/${server}`);
     }
-    if (!(await hasServers(spec))) throw new Error("The gate does not lead to the members that it should.");
+    if (!(await hasServers(spec))) throw new Error("The proxy does not forward to the members in the spec.");
   }
 
   async function hasServers(spec: NodeSpec): Promise<boolean> {
@@ -89,7 +89,9 @@ export function createProxies({ host, checkPort, log }: { host: HostPaths; check
           await oneAtATime(spec.node, async () => {
             // The spec may have been removed while other proxies were checked.
             if (specs().includes(spec)) await ensureRunning(spec);
-          }).catch((error: unknown) => log.error({ node: spec.node, error: String(error) }, "a gate does not run"));
+          }).catch((error: unknown) =>
+            log.error({ node: spec.node, error: String(error) }, "a proxy could not be started"),
+          );
         await sleep(checkEveryMs, undefined, { signal }).catch(() => {});
       }
     },

@@ -6,7 +6,7 @@ const answerWithinMs = 2000;
 /** Sends one command to a proxy's runtime socket and returns the whole answer. */
 export async function queryProxy(path: string, command: string): Promise<string> {
   const socket = connect(path);
-  socket.setTimeout(answerWithinMs, () => socket.destroy(new Error("The gate did not answer.")));
+  socket.setTimeout(answerWithinMs, () => socket.destroy(new Error("The proxy did not answer.")));
   socket.write(`${command}\n`);
   return (await text(socket)).trim();
 }
@@ -14,7 +14,7 @@ export async function queryProxy(path: string, command: string): Promise<string>
 /** Sends a command whose answer is empty on success. */
 export async function configureProxy(path: string, command: string): Promise<void> {
   const answer = await queryProxy(path, command);
-  if (answer !== "") throw new Error(`The gate refused \`${command}\`: ${answer}`);
+  if (answer !== "") throw new Error(`The proxy refused \`${command}\`: ${answer}`);
 }
 
 export type ProxyServer = { backend: string; server: string; address: string; port: number };

@@ -84,10 +84,10 @@ async function applyLog(client: ReplayClient, work: Workplace, log: Log, signal:
       () => cause,
       (why: unknown) => why,
     );
-  if (!begun) throw new BrokenArchive(`${log.name} does not begin as a binary log does.`);
+  if (!begun) throw new BrokenArchive(`${log.name} does not begin like a binary log.`);
   if (!seen.cut) await requireExecuted(work, log.gtid, `a part of ${log.name}`);
   if (log.before !== undefined && !seen.cut && seen.doubtful)
-    throw new BrokenArchive(`It cannot be told where ${log.name} reaches ${log.before}.`);
+    throw new BrokenArchive(`The position at which ${log.name} reaches ${log.before} is ambiguous.`);
 }
 
 const causeOf = (error: unknown, name: string): unknown =>

@@ -33,7 +33,7 @@ export const checkTables = (socket: string, signal: AbortSignal): Promise<Checks
       const wrong = found.find(
         ({ Msg_type, Msg_text }) => Msg_type === "error" || (Msg_type === "status" && Msg_text !== "OK"),
       );
-      if (wrong !== undefined) throw new TableBroken(`Table ${schema}.${name} is not whole: ${wrong.Msg_text}`);
+      if (wrong !== undefined) throw new TableBroken(`Table ${schema}.${name} is damaged: ${wrong.Msg_text}`);
       const [counted] = await connection.query<Counted[]>("SELECT COUNT(*) AS `rows` FROM ??.??", [schema, name]);
       rows += counted[0]?.rows ?? 0;
     }

@@ -48,7 +48,7 @@ async function requireRoom(folder: string, neededMb: number): Promise<void> {
   const freeMb = Math.floor((bavail * bsize) / mb);
   if (freeMb >= neededMb + reserveMb) return;
   throw new Error(
-    `The host's disk has ${freeMb} MB free; these data need ${neededMb} MB and ${reserveMb} MB beside them.`,
+    `The host's disk has ${freeMb} MB free; the restore needs ${neededMb} MB and a reserve of ${reserveMb} MB.`,
   );
 }
 

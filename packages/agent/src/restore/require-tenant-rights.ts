@@ -31,5 +31,5 @@ export const requireTenantRights = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     const [found] = await connection.query<RowDataPacket[]>(beyond, [grantable]);
     if (found.length > 0)
-      throw new BrokenArchive(`${String(found[0]?.["account"])} would have rights that no tenant has.`);
+      throw new BrokenArchive(`${String(found[0]?.["account"])} would have privileges that no tenant has.`);
   });

@@ -40,7 +40,7 @@ async function check({ work, signal, log, spec }: MakeContext): Promise<void> {
   await requireTenantRights(work.socket);
   const keys = spec.cluster === undefined ? 0 : await addPrimaryKeys(work.socket);
   const { tables } = await openTables(work.socket, signal);
-  log.info({ tables, keys }, "the new data are readable");
+  log.info({ tables, keys }, "every table of the restored data was read");
 }
 
 async function setTodaysPassword(context: MakeContext): Promise<void> {

@@ -203,7 +203,7 @@ describe("data from the archive", () => {
     await expect(requireTenantRights(socket)).resolves.toBeUndefined();
     for (const right of ["FILE", "SYSTEM_VARIABLES_ADMIN"]) {
       await asRoot(`GRANT ${right} ON *.* TO 'dbadmin'@'%'`);
-      await expect(requireTenantRights(socket)).rejects.toThrow("rights that no tenant has");
+      await expect(requireTenantRights(socket)).rejects.toThrow("privileges that no tenant has");
       await asRoot(`REVOKE ${right} ON *.* FROM 'dbadmin'@'%'`);
     }
     await expect(requireTenantRights(socket)).resolves.toBeUndefined();

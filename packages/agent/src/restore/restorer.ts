@@ -64,7 +64,7 @@ export function createRestorer(deps: RestorerDeps) {
       failure = error;
     }
     await clearWorkplace(deps.podman, work).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "what was made in vain is still there"),
+      log.warn({ error: String(error) }, "files of an unfinished restore could not be removed"),
     );
     if (signal.aborted) return;
     if (failure !== undefined) return failed(making, failure, log);
@@ -78,7 +78,7 @@ export function createRestorer(deps: RestorerDeps) {
     const attempt = making.attempt++;
     const message = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const hopeless = cause instanceof BrokenArchive || attempt + 1 >= (away ? triesWhileAway : tries);
-    log.warn({ err: error, attempt, hopeless }, "data could not be made");
+    log.warn({ err: error, attempt, hopeless }, "the data could not be restored");
     making.state = { ...making.state, state: hopeless ? "failed" : "working", message };
     deps.changed(making.spec);
     if (!hopeless) queue.wakeLater(making.spec.node, stepDelayMs(attempt + 1));

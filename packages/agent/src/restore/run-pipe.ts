@@ -38,7 +38,7 @@ export async function settlePipe(pipe: Pipe, writing: Promise<unknown>): Promise
   const broken = wrote.status === "rejected" && isBrokenPipe(wrote.reason);
   if (wrote.status === "rejected" && !broken) throw wrote.reason;
   if (ended.status === "rejected") throw ended.reason;
-  if (broken) throw new PipeFailed("it ended before all was read");
+  if (broken) throw new PipeFailed("it ended before it had read its whole input");
 }
 
 const isBrokenPipe = (error: unknown): boolean =>

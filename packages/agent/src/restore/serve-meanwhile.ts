@@ -13,6 +13,6 @@ export async function serveMeanwhile(context: NodeContext, seen: SeenContainer |
   const tables = { provision: provisionSteps, group: groupSteps, firewall: firewallSteps, "power-off": powerOffSteps };
   const table = tables[kind as keyof typeof tables] as StepTable | undefined;
   if (table === undefined) return;
-  context.log.info({ kind, ordinal: context.paths.ordinal }, "serving on from the timeline before");
+  context.log.info({ kind, ordinal: context.paths.ordinal }, "serving the previous timeline meanwhile");
   await runSteps(table, context, () => {});
 }

@@ -63,7 +63,7 @@ export async function verifyPoint(context: VerifyContext): Promise<void> {
     signal.throwIfAborted();
     fault = faultOf(error);
     if (fault === undefined) throw error;
-    log.error({ err: error }, "a restore point is not whole");
+    log.error({ err: error }, "the verification of a restore point failed");
   } finally {
     await clearWorkplace(podman, work);
   }
@@ -77,7 +77,7 @@ export async function verifyPoint(context: VerifyContext): Promise<void> {
       verified: { at: clock().toISOString(), ok, image: engine.image, agent: agentVersion },
     });
   });
-  log.info({ ok, message }, "verified");
+  log.info({ ok, message }, "verification of a restore point reported");
 }
 
 /** The fault of the archive; undefined for errors with another cause. */

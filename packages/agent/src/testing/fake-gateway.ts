@@ -112,7 +112,7 @@ export async function startFakeGateway(
     }
     if (path === "/v1/image-uploads") {
       const { capture, content, names } = ImageUploadsRequest.parse(body);
-      if (!captures.desired?.some(({ id }) => id === capture)) throw new Error("nobody wants that");
+      if (!captures.desired?.some(({ id }) => id === capture)) throw new Error("no such path");
       if (archive.store === undefined) throw new Error("there is no object store");
       const { presignPut } = archive.store;
       return { urls: await Promise.all(names.map((name) => presignPut(`${capture}/${content}/${name}`))) };

@@ -5,8 +5,6 @@ import { scripts } from "./scripts.ts";
 
 export const completionCommand = (program: Command, terminal: Terminal): Command =>
   new Command("completion")
-    .description(
-      "print what makes your shell complete the commands of this program; its first line says where to put it",
-    )
+    .description("Print a completion script for your shell. A comment at its beginning shows how to install it.")
     .addArgument(new Argument("<shell>").choices(Object.keys(scripts)))
     .action((shell: keyof typeof scripts) => terminal.print(scripts[shell](nodesOf(program))));

@@ -47,5 +47,5 @@ test("zsh and fish complete the same commands, with descriptions", async () => {
   expect(fish).toContain(
     `complete -c moorage -n "test (__moorage_at) = '/db'" -f -a create -d 'Create a MySQL database'`,
   );
-  expect(fish).toContain(`-l cluster-size -r -d '1 or 3 (without it: 1)' -f -a '1 3'`);
+  expect(fish).toContain(`-l cluster-size -r -d '1 or 3 (default: 1)' -f -a '1 3'`);
 });

@@ -11,15 +11,16 @@ import { Refused } from "../admin-client.ts";
 import { idOf } from "../tenant/named-object.ts";
 import type { TenantDeps } from "../tenant/operation-command.ts";
 import { openMysql, type Reached } from "./open-mysql.ts";
+import { texts } from "./texts.ts";
 
 export const connectCommand = ({ terminal, client }: TenantDeps, endWith: (code: number) => void): Command =>
   new Command("connect")
-    .description("open mysql on a database, with its name, port, user, password and authority")
-    .argument("<instance>", "its label or id")
-    .argument("[arguments...]", "for mysql, after --, such as -- -e 'SELECT 1'")
-    .option("--mysql <command>", "the client; without it MOORAGE_MYSQL, or mysql")
-    .option("--read-only", "reach the secondaries of a database of three nodes")
-    .option("--private", "by its name on the private network")
+    .description("Connect to a database with the mysql client and verify the server's certificate")
+    .argument("<instance>", "label or id")
+    .argument("[arguments...]", "arguments of mysql after --, such as -- -e 'SELECT 1'")
+    .option("--mysql <command>", "command of the client (default: MOORAGE_MYSQL, or mysql)")
+    .option("--read-only", "connect to the replicas of a three-node database")
+    .option("--private", "connect to the hostname in the private network")
     .action(async (labelOrId: string, more: string[], options: { mysql?: string; readOnly?: true; private?: true }) => {
       const command = options.mysql ?? terminal.env["MOORAGE_MYSQL"] ?? "mysql";
       const reached = await find(await client(), labelOrId, options);
@@ -34,31 +35,18 @@ async function find(client: Client, labelOrId: string, how: { readOnly?: true; p
   const port = how.readOnly === true ? database.read_only_port : database.port;
   requireReachable(database);
   if (host === null || port === null)
-    throw new Refused(
-      how.readOnly === true
-        ? `${database.label} has one node, and no secondaries to read from.`
-        : `${database.label} is ${database.status} and has no address yet. See how it goes: moorage db show ${database.id}`,
-    );
+    throw new Refused(how.readOnly === true ? texts.noReplicas(database) : texts.noHostname(database));
   const { username, password } = await client.call(viewMysqlCredentials, { params });
   const { ca_certificate } = await client.call(viewMysqlSsl, { params });
   const ca = ca_certificate === null ? null : Buffer.from(ca_certificate, "base64").toString();
   return { host, port, username, password, ca };
 }
 
-/** States in which no server accepts connections, with what to do about each. */
-const silent: Partial<Record<MysqlDatabase["status"], string>> = {
-  provisioning: "See how it goes: moorage db show",
-  suspending: "See how it goes: moorage db show",
-  suspended: "Start it: moorage db resume --wait",
-  resuming: "See how it goes: moorage db show",
-  failed: "See what it is: moorage db show",
-};
+/** States in which no server accepts connections. */
+const notRunning: readonly MysqlDatabase["status"][] = ["provisioning", "suspending", "resuming", "failed"];
 
-function requireReachable({ id, label, status, allow_list }: MysqlDatabase): void {
-  const way = silent[status];
-  if (way !== undefined) throw new Refused(`${label} is ${status}, and nobody can connect to it. ${way} ${label}`);
-  if (allow_list.length === 0)
-    throw new Refused(
-      `Nobody may reach ${label}: its allow list is empty. Let your address in: moorage db update ${id} --allow-list <address> --wait`,
-    );
+function requireReachable({ label, status, allow_list }: MysqlDatabase): void {
+  if (status === "suspended") throw new Refused(texts.suspended({ label }));
+  if (notRunning.includes(status)) throw new Refused(texts.notRunning({ label, status }));
+  if (allow_list.length === 0) throw new Refused(texts.allowListEmpty({ label }));
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Refused } from "../admin-client.ts";
 import { loginFile } from "./login-file.ts";
+import { texts } from "./texts.ts";
 
 export type Reached = {
   host: string;
@@ -73,12 +74,7 @@ const run = (program: string, args: readonly string[], secret: number, env: Envi
 /** MariaDB's client has the same name but other options, and would not verify the server's certificate. */
 async function requireMysql(program: string, before: readonly string[], env: Environment): Promise<void> {
   const { stdout } = await promisify(execFile)(program, [...before, "--version"], { env }).catch((error: Error) => {
-    throw new Refused(
-      `${program} cannot be started (${error.message.trim()}). Install MySQL's client, or say where it is: --mysql <command>`,
-    );
+    throw new Refused(texts.clientNotStarted({ program, reason: error.message.trim() }));
   });
-  if (stdout.includes("MariaDB"))
-    throw new Refused(
-      `${program} is MariaDB's client, which cannot be told to check whom it reached. Install MySQL's, or say where it is: --mysql <command>`,
-    );
+  if (stdout.includes("MariaDB")) throw new Refused(texts.clientIsMariadb({ program }));
 }

@@ -1,6 +1,7 @@
 import type { Configuration } from "openid-client";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
+import { texts } from "./texts.ts";
 
 /** The OAuth client of the command line, which every installation has. */
 const CLIENT_ID = "moorage-cli";
@@ -18,17 +19,14 @@ export async function issuerOf(apiUrl: string): Promise<string> {
   const reply = await request(new URL("/.well-known/oauth-protected-resource", apiUrl));
   const found = Resource.safeParse(reply.ok ? await reply.json().catch(() => undefined) : undefined);
   const issuer = found.data?.authorization_servers[0];
-  if (issuer === undefined)
-    throw new Refused(
-      `${new URL(apiUrl).origin} does not say where one signs in. Check the address, or use a personal token: moorage login --token`,
-    );
+  if (issuer === undefined) throw new Refused(texts.issuerUnknown({ origin: new URL(apiUrl).origin }));
   return issuer;
 }
 
 /** Reads the server's metadata. Passwords and tokens are never sent over an unencrypted connection. */
 export async function serverAt(issuer: string): Promise<Configuration> {
   const url = new URL(issuer);
-  if (url.protocol !== "https:" && !isLoopback(url)) throw new Refused(`${issuer} must be an https address.`);
+  if (url.protocol !== "https:" && !isLoopback(url)) throw new Refused(texts.issuerNotHttps({ issuer }));
   const { allowInsecureRequests, discovery, None } = await oauth();
   return inWords(issuer, () =>
     discovery(url, CLIENT_ID, undefined, None(), {
@@ -44,18 +42,18 @@ const request = (url: URL): Promise<Response> =>
   inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
 
 /** Turns refusals and connection errors into messages for people. */
-export async function inWords<T>(whom: string, run: () => Promise<T>): Promise<T> {
+export async function inWords<T>(server: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof Refused || !(error instanceof Error)) throw error;
     const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
-    if (code === "access_denied") throw new Refused("You refused in the browser: nothing was signed in.");
-    if (code === "expired_token") throw new Refused("The code has expired. Run moorage login again.");
+    if (code === "access_denied") throw new Refused(texts.refusedByPerson());
+    if (code === "expired_token") throw new Refused(texts.codeExpired());
     if (typeof code === "string")
-      throw new Refused(`${whom} refused the sign-in: ${typeof description === "string" ? description : code}.`);
+      throw new Refused(texts.refused({ server, reason: typeof description === "string" ? description : code }));
     const { cause } = error as { cause?: { code?: unknown } };
     const reason = typeof cause?.code === "string" ? cause.code : error.message;
-    throw new Refused(`${whom} does not answer as it should (${reason}).`);
+    throw new Refused(texts.serverUnusable({ server, reason }));
   }
 }

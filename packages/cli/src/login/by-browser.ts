@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Text } from "@moorage/contract/texts";
 import { Refused } from "../admin-client.ts";
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
 import { openBrowser } from "./open-browser.ts";
 import type { Login } from "./login.ts";
+import { texts } from "./texts.ts";
 
 const PATH = "/callback";
 const MINUTES = 10;
@@ -21,17 +23,17 @@ export async function signInByBrowser({ issuer, scope, machine, terminal }: Logi
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
-    terminal.printError(`Sign in with your browser. If it does not open, go to:\n\n  ${address.href}\n`);
+    terminal.printError(texts.openBrowser({ url: address.href }).text);
     openBrowser(terminal.env, address.href);
     const { url, show } = await redirect.came;
     try {
       const tokens = await inWords(issuer, () =>
         client.authorizationCodeGrant(config, url, { pkceCodeVerifier: verifier, expectedState: state }),
       );
-      show(200, "The command line is signed in", "Go back to your terminal. You can close this page.");
+      show(200, texts.pageSignedInTitle(), texts.pageSignedIn());
       return tokens.access_token;
     } catch (error) {
-      show(400, "The command line is not signed in", "Your terminal says why. You can close this page.");
+      show(400, texts.pageNotSignedInTitle(), texts.pageNotSignedIn());
       throw error;
     }
   } finally {
@@ -39,7 +41,7 @@ export async function signInByBrowser({ issuer, scope, machine, terminal }: Logi
   }
 }
 
-type Came = { url: URL; show: (status: number, title: string, text: string) => void };
+type Came = { url: URL; show: (status: number, title: Text, body: Text) => void };
 
 /** Accepts only a redirect with our own `state`: another program on this computer could send one too. */
 async function listen(state: string) {
@@ -48,15 +50,12 @@ async function listen(state: string) {
   const server = createServer((request, reply) => {
     const requested = new URL(request.url ?? "/", url);
     if (request.method !== "GET" || requested.pathname !== PATH)
-      return answer(reply, 404, "There is nothing here", "Go back to your terminal.");
+      return answer(reply, 404, texts.pageUnknownTitle(), texts.pageUnknown());
     if (requested.searchParams.get("state") !== state)
-      return answer(reply, 400, "This is not the sign-in that your terminal waits for", "Run moorage login again.");
+      return answer(reply, 400, texts.pageOtherSignInTitle(), texts.pageOtherSignIn());
     resolve({ url: requested, show: (...shown) => answer(reply, ...shown) });
   });
-  const timer = setTimeout(
-    () => reject(new Refused(`Nobody signed in for ${MINUTES} minutes. Run moorage login again.`)),
-    MINUTES * 60_000,
-  );
+  const timer = setTimeout(() => reject(new Refused(texts.timedOut({ minutes: MINUTES }))), MINUTES * 60_000);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -71,13 +70,13 @@ async function listen(state: string) {
   };
 }
 
-function answer(reply: ServerResponse, status: number, title: string, text: string): void {
+function answer(reply: ServerResponse, status: number, title: Text, body: Text): void {
   reply.writeHead(status, {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
     ...{ "cache-control": "no-store", "referrer-policy": "no-referrer", connection: "close" },
   });
-  reply.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+  reply.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title.text}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"></head>
-<body><main><h1>${title}</h1><p>${text}</p></main></body></html>\n`);
+<body><main><h1>${title.text}</h1><p>${body.text}</p></main></body></html>\n`);
 }

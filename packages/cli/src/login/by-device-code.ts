@@ -1,5 +1,6 @@
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
 import type { Login } from "./login.ts";
+import { texts } from "./texts.ts";
 
 /** Signs in with a browser on any computer: the person types in the code that is printed here (RFC 8628). */
 export async function signInByDeviceCode({ issuer, scope, machine, terminal }: Login): Promise<string> {
@@ -8,9 +9,8 @@ export async function signInByDeviceCode({ issuer, scope, machine, terminal }: L
   return inWords(issuer, async () => {
     const device = await client.initiateDeviceAuthorization(config, { scope, device_name: machine });
     const minutes = Math.floor(device.expires_in / 60);
-    terminal.printError(
-      `In a browser, on any computer or phone, open\n\n  ${device.verification_uri}\n\nand type this code within ${minutes} minutes:\n\n  ${device.user_code}\n`,
-    );
+    const { verification_uri: address, user_code: userCode } = device;
+    terminal.printError(texts.deviceCode({ address, minutes, userCode }).text);
     const tokens = await client.pollDeviceAuthorizationGrant(config, device);
     return tokens.access_token;
   });

@@ -14,25 +14,25 @@ import { signInByBrowser } from "./by-browser.ts";
 import { signInByDeviceCode } from "./by-device-code.ts";
 import { hasBrowser } from "./open-browser.ts";
 import { revokeLogin } from "./revoke-login.ts";
+import { texts } from "./texts.ts";
 
 type Options = { url?: string; ca?: string; token?: true; device?: true; scopes: string };
 
 export function loginCommand({ terminal, output, profileName }: ProfileDeps): Command {
   const { env } = terminal;
   return new Command("login")
-    .description("sign in with your browser, and keep what comes of it under the name of --profile")
-    .option("--url <url>", "the API's address, such as https://api.example.com; needed the first time")
-    .option("--ca <file>", "the authority that signs its certificate, if your system does not know it")
-    .option("--device", "show a code to type in a browser elsewhere; without a screen, and over ssh, this is the way")
-    .addOption(new Option("--token", "ask for a personal token instead, or read it from a pipe").conflicts("device"))
-    .option("--scopes <scopes>", "what this computer may do, such as databases:read_write", "*")
+    .description("Sign in with your browser and store the token in the profile that --profile names")
+    .option("--url <url>", "URL of the API, such as https://api.example.com; required for a new profile")
+    .option("--ca <file>", "certificate authority of the API, if your system does not trust it")
+    .option("--device", "print a code for a browser on another computer (default over ssh and without a display)")
+    .addOption(new Option("--token", "prompt for a personal token, or read it from a pipe").conflicts("device"))
+    .option("--scopes <scopes>", "scopes of the token, such as databases:read_write", "*")
     .action(async (options: Options) => {
       const { profiles } = readProfiles(env);
       const name = profileName() ?? "default";
       const former = profiles[name];
       const url = options.url ?? former?.url;
-      if (url === undefined || !URL.canParse(url))
-        throw new Refused("Say where: moorage login --url https://<the API's address>");
+      if (url === undefined || !URL.canParse(url)) throw new Refused(texts.urlInvalid());
       const ca = options.ca === undefined ? former?.ca : resolve(options.ca);
       trust(ca);
       const { token, issuer } =
@@ -46,25 +46,21 @@ export function loginCommand({ terminal, output, profileName }: ProfileDeps): Co
       writeProfiles(env, { current: name, profiles: { ...profiles, [name]: saved } });
       if (former?.issuer !== undefined && formerToken !== undefined && formerToken !== token)
         await revokeLogin(former.issuer, formerToken).catch(() => {
-          terminal.printError(
-            "The token of the login before could not be revoked: see Sign-in and security in your browser.",
-          );
+          terminal.printError(texts.formerTokenNotRevoked().text);
         });
-      const place = isKept
-        ? `The token is in ${keychain.name}.`
-        : `This system has no keychain that would take the token: it is in ${profilesFile(env)}, which only you can read.`;
+      const storage = isKept
+        ? texts.tokenInKeychain({ keychain: keychain.name })
+        : texts.tokenInFile({ file: profilesFile(env) });
       output.printResult(
         { profile: name, url, username, in_keychain: isKept },
-        `You are ${username} at ${url}, as the profile ${name}. ${place}\nNext: moorage`,
+        texts.signedIn({ username, url, profile: name, storage: storage.text }),
       );
     });
 }
 
 async function askForToken(terminal: Terminal): Promise<{ token: string; issuer?: string }> {
-  const token = await terminal.secret(
-    "Personal token, which is not shown (create one under Sign-in and security in your browser): ",
-  );
-  if (token === "") throw new Refused("No token was given.");
+  const token = await terminal.secret(texts.tokenPrompt().text);
+  if (token === "") throw new Refused(texts.tokenMissing());
   return { token };
 }
 

@@ -4,6 +4,7 @@ import { type Client, createClient } from "@moorage/client";
 import { Refused } from "../admin-client.ts";
 import { keychainOf } from "./keychain.ts";
 import { readProfiles } from "./profile-store.ts";
+import { texts } from "./texts.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 export type Connection = { url: string; token?: string };
@@ -19,11 +20,7 @@ export async function connection(env: Environment, named: string | undefined): P
   const name = named ?? env["MOORAGE_PROFILE"] ?? current;
   const profile = name === undefined ? undefined : profiles[name];
   if (name === undefined || profile === undefined)
-    throw new Refused(
-      name === undefined
-        ? "You are not signed in. Next: moorage login --url https://<the API's address>"
-        : `No profile is called ${name}. See: moorage profile list`,
-    );
+    throw new Refused(name === undefined ? texts.notSignedIn() : texts.unknown({ name }));
   trust(profile.ca ?? env["MOORAGE_CA"]);
   return { url: profile.url, ...tokenIf(profile.token ?? (await keychainOf(env).find(name))) };
 }
@@ -42,7 +39,7 @@ export const clientOf = async (
 ): Promise<Client> =>
   createClient({
     ...(await connection(env, named)),
-    onIgnored: (fields) => warn(`Warning: these fields are not known here and had no effect: ${fields}`),
+    onIgnored: (fields) => warn(texts.fieldsIgnored({ fields }).text),
   });
 
 /** Adds an authority to those that are trusted by default. */
@@ -51,6 +48,6 @@ export function trust(file: string | undefined): void {
   try {
     setDefaultCACertificates([...getCACertificates("default"), readFileSync(file, "utf8")]);
   } catch (error) {
-    throw new Refused(`${file} holds no certificate authority that can be read (${(error as Error).message}).`);
+    throw new Refused(texts.authorityUnreadable({ file, reason: (error as Error).message }));
   }
 }

@@ -5,6 +5,7 @@ import { logoutCommand } from "../login/logout-command.ts";
 import type { Output } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { readProfiles, writeProfiles } from "./profile-store.ts";
+import { texts } from "./texts.ts";
 
 export type ProfileDeps = { terminal: Terminal; output: Output; profileName: () => string | undefined };
 
@@ -15,26 +16,25 @@ export const profileCommands = (deps: ProfileDeps): Command[] => [
 ];
 
 function profile({ terminal, output }: ProfileDeps): Command {
-  const group = new Command("profile").description("installations that you use, and which one is in use");
+  const group = new Command("profile").description("Manage profiles, the installations and users that you sign in to");
   group
     .command("list")
-    .description("every profile")
+    .description("List all profiles")
     .action(() => {
       const { current, profiles } = readProfiles(terminal.env);
       const rows = Object.entries(profiles).map(([name, { url, token }]) => ({
         ...{ name, url, token: token === undefined ? "in the keychain" : "in the file", used: name === current },
       }));
-      output.list(rows, (row) => row, "No profile yet. Next: moorage login --url https://<the API's address>");
+      output.list(rows, ({ used, ...row }) => ({ ...row, current: used }), texts.none());
     });
   group
     .command("use <name>")
-    .description("have the next commands go there")
+    .description("Select the profile that commands use")
     .action((name: string) => {
       const known = readProfiles(terminal.env);
-      if (known.profiles[name] === undefined)
-        throw new Refused(`No profile is called ${name}. See: moorage profile list`);
+      if (known.profiles[name] === undefined) throw new Refused(texts.unknown({ name }));
       writeProfiles(terminal.env, { ...known, current: name });
-      output.printResult({ profile: name }, `The profile ${name} is in use.`);
+      output.printResult({ profile: name }, texts.selected({ name }));
     });
   return group;
 }

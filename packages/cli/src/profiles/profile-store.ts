@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
+import { texts as shared } from "../texts.ts";
+import { texts } from "./texts.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,13 +31,14 @@ export function readProfiles(env: Environment): Profiles {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { profiles: {} };
-    throw new Refused(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return { profiles: {} };
+    throw new Refused(shared.fileUnreadable({ path: file, reason: String(code) }));
   }
   try {
     return Profiles.parse(JSON.parse(text));
   } catch {
-    throw new Refused(`${file} is not what this program writes. Mend or remove it, then: moorage login`);
+    throw new Refused(texts.fileInvalid({ file }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
+import { texts } from "./texts.ts";
 
 /** A field of a body or query as an option: `updates.day_of_week` becomes `--updates.day-of-week`. */
 export type Field = {
@@ -79,9 +80,9 @@ const shapes: Readonly<Record<Field["kind"], string>> = {
 export function optionOf(field: Field): Option {
   const { path, kind, help, choices, isRequired, preset } = field;
   const isList = kind === "list" || kind === "numbers";
-  const otherwise = preset === undefined || isList ? "" : `(without it: ${JSON.stringify(preset)})`;
-  const needed = isRequired ? "(needed)" : otherwise;
-  const descriptions = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
+  const otherwise = preset === undefined || isList ? "" : `(default: ${JSON.stringify(preset)})`;
+  const needed = isRequired ? "(required)" : otherwise;
+  const descriptions = [help || choices.join(", "), needed, isList ? "(repeatable)" : ""];
   const option = new Option(`${flagOf(path)} ${shapes[kind]}`, descriptions.filter(Boolean).join(" "));
   // Only for completion: the API itself checks the value and explains a refusal.
   if (choices.length > 0) option.argChoices = [...choices];
@@ -104,13 +105,13 @@ function valueOf({ kind, isNullable }: Field, text: string, before: unknown): un
 }
 
 function booleanOf(text: string): boolean {
-  if (text !== "true" && text !== "false") throw new InvalidArgumentError("It must be true or false.");
+  if (text !== "true" && text !== "false") throw new InvalidArgumentError(texts.booleanInvalid().text);
   return text === "true";
 }
 
 function numberOf(text: string): number {
   const number = Number(text);
-  if (text.trim() === "" || !Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
+  if (text.trim() === "" || !Number.isFinite(number)) throw new InvalidArgumentError(texts.numberInvalid().text);
   return number;
 }
 
@@ -118,7 +119,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidArgumentError("It must be JSON.");
+    throw new InvalidArgumentError(texts.jsonInvalid().text);
   }
 }
 

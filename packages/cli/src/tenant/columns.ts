@@ -1,6 +1,7 @@
 import type { Operation } from "@moorage/contract";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
+import { texts } from "./texts.ts";
 
 /** The fields of an operation's reply; fields of nested objects by their full path. */
 export function fieldNames({ reply }: Operation): string[] {
@@ -22,7 +23,6 @@ export function chosenColumns(operation: Operation, columnsOption: unknown): str
   if (typeof columnsOption !== "string") return undefined;
   const [columns, known] = [columnsOption.split(",").map((name) => name.trim()), fieldNames(operation)];
   const wrong = columns.filter((name) => !known.includes(name));
-  if (wrong.length > 0)
-    throw new Refused(`--columns ${wrong.join(",")}: no such field. Possible: ${known.join(", ")}.`);
+  if (wrong.length > 0) throw new Refused(texts.columnsUnknown({ columns: wrong, known }));
   return columns;
 }

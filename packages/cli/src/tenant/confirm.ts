@@ -1,22 +1,21 @@
 import type { Client } from "@moorage/client";
 import { cancelAccount, deleteMysqlDatabase, type Operation, viewMysqlDatabase } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { Refused } from "../admin-client.ts";
 import type { Terminal } from "../terminal.ts";
+import { texts } from "./texts.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 /** What will be lost, and the word that confirms it when typed. */
-type Loss = { sentence: string; confirmation: string };
+type Loss = { sentence: Text; confirmation: string };
 
 /** Commands that destroy something irreversibly. */
 const losses: Readonly<Record<string, (client: Client, params: Params) => Promise<Loss>>> = {
   [deleteMysqlDatabase.id]: async (client, params) => {
     const { label } = await client.call(viewMysqlDatabase, { params: params as never });
-    return { sentence: `The database ${label} and its backups will be deleted.`, confirmation: label };
+    return { sentence: texts.lossOfDatabase({ label }), confirmation: label };
   },
-  [cancelAccount.id]: async () => ({
-    sentence: "The account will be closed, with everything in it.",
-    confirmation: "cancel",
-  }),
+  [cancelAccount.id]: async () => ({ sentence: texts.lossOfAccount(), confirmation: "cancel" }),
 };
 
 export const needsConfirmation = ({ id }: Operation): boolean => Object.hasOwn(losses, id);
@@ -24,7 +23,8 @@ export const needsConfirmation = ({ id }: Operation): boolean => Object.hasOwn(l
 export async function confirm(client: Client, operation: Operation, params: Params, terminal: Terminal): Promise<void> {
   const loss = await losses[operation.id]?.(client, params);
   if (loss === undefined) return;
-  const answer = await terminal.prompt(`${loss.sentence} Type ${loss.confirmation} to go on: `);
-  if (answer === undefined) throw new Refused(`${loss.sentence} Nobody can be asked here: say --yes to go on.`);
-  if (answer !== loss.confirmation) throw new Refused("Nothing was done.");
+  const { sentence, confirmation } = loss;
+  const answer = await terminal.prompt(texts.confirmPrompt({ loss: sentence.text, confirmation }).text);
+  if (answer === undefined) throw new Refused(texts.confirmationImpossible({ loss: sentence.text }));
+  if (answer !== confirmation) throw new Refused(texts.notConfirmed());
 }

@@ -1,11 +1,12 @@
 import type { FilterKind, Operation } from "@moorage/contract";
 import { Refused } from "../admin-client.ts";
+import { texts } from "./texts.ts";
 
 /** The longest first, so that `>=` is not read as `>`. */
 const signs = { "!=": "+neq", ">=": "+gte", "<=": "+lte", "=": undefined, ">": "+gt", "<": "+lt", "~": "+contains" };
 const expression = /^([\w.]+?)\s*(!=|>=|<=|=|>|<|~)\s*(.*)$/s;
 
-export const FILTER_HELP = "such as label~shop or 'created>2026-01-31', all of them; or X-Filter as JSON";
+export const FILTER_HELP = "condition such as label~shop or 'created>2026-01-31', or X-Filter as JSON (repeatable)";
 
 /** Translates `--filter status=active --filter label~shop --order-by label` to X-Filter. */
 export function filterOf(
@@ -29,7 +30,7 @@ function conditionOf({ filterable = {} }: Operation, text: string): object {
   const kind = filterable[field];
   if (kind === undefined)
     throw new Refused(
-      `--filter ${text}: say <field><sign><value>, with a field of ${Object.keys(filterable).join(", ")}, and a sign of ${Object.keys(signs).join(" ")}.`,
+      texts.filterInvalid({ filter: text, fields: Object.keys(filterable), operators: Object.keys(signs) }),
     );
   const operator = signs[sign as keyof typeof signs];
   const expected = valueOf(kind, value);
@@ -48,6 +49,6 @@ function jsonFilter(text: string): object {
   try {
     return JSON.parse(text) as object;
   } catch {
-    throw new Refused(`--filter ${text}: it is not JSON.`);
+    throw new Refused(texts.filterNotJson({ filter: text }));
   }
 }

@@ -3,6 +3,7 @@ import type { Operation } from "@moorage/contract";
 import type { z } from "zod";
 import { Refused } from "../admin-client.ts";
 import { fieldNames } from "./columns.ts";
+import { texts } from "./texts.ts";
 
 type Collection = Operation & { paged: true };
 
@@ -40,7 +41,7 @@ export async function idOf(
     if (label === labelOrId) ids.push(id);
   }
   const [found] = ids;
-  if (found === undefined) throw new Refused(`Nothing is called ${labelOrId}. See: ${listCommand}`);
-  if (ids.length > 1) throw new Refused(`Several are called ${labelOrId}: say which, by its id: ${ids.join(", ")}.`);
+  if (found === undefined) throw new Refused(texts.labelUnknown({ label: labelOrId, listCommand }));
+  if (ids.length > 1) throw new Refused(texts.labelAmbiguous({ label: labelOrId, ids }));
   return found;
 }

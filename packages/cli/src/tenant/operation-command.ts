@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import type { Client } from "@moorage/client";
 import type { Operation } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { Argument, Command, Option } from "commander";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
@@ -18,6 +19,7 @@ import { bodyOf, fileOf, isSecret, queryOf } from "./operation-input.ts";
 import { progressIn } from "./progress.ts";
 import { columnsOf, linesOf, rowOf } from "./shown.ts";
 import { rowsOfList, rowsOfObject } from "./tables.ts";
+import { texts } from "./texts.ts";
 
 export type TenantDeps = {
   terminal: Terminal;
@@ -54,7 +56,7 @@ const argumentName = (param: string): string =>
 
 function argumentOf(operation: Operation, param: string, { names }: TenantDeps): Argument {
   const isNamed = collectionOf(operation, param, [...names.keys()]) !== undefined;
-  const argument = new Argument(`<${argumentName(param)}>`, isNamed ? "its label or id" : "");
+  const argument = new Argument(`<${argumentName(param)}>`, isNamed ? "label or id" : "");
   const field = operation.params?.shape[param];
   return field instanceof z.ZodEnum ? argument.choices(field.options as string[]) : argument;
 }
@@ -65,17 +67,17 @@ function optionsOf(operation: Operation): Option[] {
   const isShow = method === "GET" && paged !== true && download === undefined;
   return [
     ...fields.filter((field) => !isSecret(field) && !fixed.includes(field.path[0] ?? "")).map(optionOf),
-    ...(body === undefined ? [] : [new Option("--body <json>", "the whole body as JSON, @file, or - to pipe it in")]),
+    ...(body === undefined ? [] : [new Option("--body <json>", "whole body as JSON, @file, or - for standard input")]),
     ...(paged === true ? listOptions(operation, Object.keys(filterable ?? {})) : []),
     ...(upload === undefined ? [] : [new Option("--file <path>", upload.types.join(", ")).makeOptionMandatory()]),
-    ...(download === undefined ? [] : [new Option("--output <path>", "where to put it; without it, it is printed")]),
-    ...(emits === undefined ? [] : [new Option("--wait", "until it is done")]),
+    ...(download === undefined ? [] : [new Option("--output <path>", "file to write to (default: standard output)")]),
+    ...(emits === undefined ? [] : [new Option("--wait", "wait until the operation ends")]),
     ...(isShow ? [columnsOption] : []),
-    ...(needsConfirmation(operation) ? [new Option("--yes", "without being asked again")] : []),
+    ...(needsConfirmation(operation) ? [new Option("--yes", "do not ask for confirmation")] : []),
   ];
 }
 
-const columnsOption = new Option("--columns <fields>", "what to show, such as id,label,hosts.primary");
+const columnsOption = new Option("--columns <fields>", "fields to show, such as id,label,hosts.primary");
 
 function listOptions({ unorderable = [] }: Operation, fields: readonly string[]): Option[] {
   const order = fields.filter((field) => !unorderable.includes(field));
@@ -84,12 +86,12 @@ function listOptions({ unorderable = [] }: Operation, fields: readonly string[])
       ...(Array.isArray(before) ? (before as string[]) : []),
       text,
     ]),
-    new Option("--order-by <field>", order.join(", ")).choices(order),
-    new Option("--order <direction>", "asc or desc").choices(["asc", "desc"]),
+    new Option("--order-by <field>", "field to sort by").choices(order),
+    new Option("--order <direction>", "ascending or descending").choices(["asc", "desc"]),
   ];
   return [
     ...(fields.length === 0 ? [] : filters),
-    new Option("--limit <n>", "at most so many").argParser(wholeNumber),
+    new Option("--limit <n>", "maximum number of items").argParser(wholeNumber),
     columnsOption,
   ];
 }
@@ -139,10 +141,10 @@ async function list(client: Client, operation: Operation, input: Input, given: G
 }
 
 /** Suggests the command that creates the first item. */
-function whenEmpty(operation: Operation, filter: object | undefined, { names }: TenantDeps): string {
-  if (filter !== undefined) return "None that fits.";
+function whenEmpty(operation: Operation, filter: object | undefined, { names }: TenantDeps): Text {
+  if (filter !== undefined) return texts.noMatch();
   const create = [...names].find(([{ method, path }]) => method === "POST" && path === operation.path);
-  return create === undefined ? "None yet." : `None yet. Next: moorage ${create[1].words.join(" ")} --help`;
+  return create === undefined ? texts.listEmpty() : texts.listEmptyCreate({ command: create[1].words.join(" ") });
 }
 
 async function call(client: Client, operation: Operation, input: Input, given: Given, deps: TenantDeps): Promise<void> {
@@ -156,8 +158,8 @@ async function call(client: Client, operation: Operation, input: Input, given: G
 function wordsOf({ id }: Operation, object: object, columns: readonly string[] | undefined): string {
   if (columns !== undefined) return linesOf(rowOf(columns)(object));
   const rows = (rowsOfObject[id] as ((object: unknown) => Row[]) | undefined)?.(object);
-  if (rows !== undefined) return rows.length === 0 ? "Nothing was measured in this time." : tableOf(rows);
-  return Object.keys(object).length === 0 ? "Done." : linesOf(object);
+  if (rows !== undefined) return rows.length === 0 ? texts.noMeasurements().text : tableOf(rows);
+  return Object.keys(object).length === 0 ? texts.done().text : linesOf(object);
 }
 
 async function andWait(
@@ -179,7 +181,7 @@ function keepFile(bytes: Uint8Array, { output }: Given, terminal: Terminal): voi
   try {
     writeFileSync(output, bytes);
   } catch (error) {
-    throw new Refused(`${output} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+    throw new Refused(texts.fileUnwritable({ path: output, reason: String((error as NodeJS.ErrnoException).code) }));
   }
-  terminal.printError(`${bytes.length} bytes are in ${output}.`);
+  terminal.printError(texts.downloaded({ bytes: bytes.length, path: output }).text);
 }

@@ -3,7 +3,9 @@ import { extname } from "node:path";
 import type { Operation } from "@moorage/contract";
 import { Refused } from "../admin-client.ts";
 import type { Terminal } from "../terminal.ts";
+import { texts as shared } from "../texts.ts";
 import { type Field, fieldsOf, flagOf, gather, missingFrom } from "./body-field.ts";
+import { texts } from "./texts.ts";
 
 /** Other users of a machine can see command lines, so these fields are only read from a file. */
 const secrets = ["card_number", "cvv"];
@@ -26,10 +28,10 @@ export async function bodyOf(operation: Operation, given: Given, terminal: Termi
   const changeable = fields.filter(({ path }) => !operation.fixed?.includes(path[0] ?? ""));
   const body = gather(fields, given, await readBody(given["body"], terminal));
   const missing = missingFrom(fields, body);
-  if (missing.length > 0) throw new Refused(["Still needed:", ...missing.map(needed)].join("\n"));
+  if (missing.length > 0) throw new Refused(texts.optionsMissing({ options: missing.map(needed) }));
   if (operation.method === "PUT" && Object.keys(body).length === 0)
     throw new Refused(
-      fields.length === 0 ? "Say what: --body <json>" : ["Say what to change:", ...changeable.map(needed)].join("\n"),
+      fields.length === 0 ? texts.bodyMissing() : texts.changeMissing({ options: changeable.map(needed) }),
     );
   return body;
 }
@@ -37,9 +39,11 @@ export async function bodyOf(operation: Operation, given: Given, terminal: Termi
 function needed(field: Field): string {
   const { path, help, choices } = field;
   const name = path.at(-1) ?? "";
-  if (isSecret(field)) return `  ${path.join(".")}  ${help}; in a file, with --body @file, or piped in with --body -`;
-  const source = sources[name] === undefined || path.length > 1 ? "" : `; see: ${sources[name]}`;
-  return `  ${flagOf(path)}  ${help || choices.join(", ")}${source}`;
+  if (isSecret(field)) return texts.secretField({ field: path.join("."), valid: help }).text;
+  const [flag, valid, command] = [flagOf(path), help || choices.join(", "), sources[name]];
+  return command === undefined || path.length > 1
+    ? `  ${flag}  ${valid}`
+    : texts.fieldWithSource({ flag, valid, command }).text;
 }
 
 async function readBody(bodyOption: unknown, terminal: Terminal): Promise<object> {
@@ -53,7 +57,7 @@ async function readBody(bodyOption: unknown, terminal: Terminal): Promise<object
   try {
     return JSON.parse(text.toString()) as object;
   } catch {
-    throw new Refused("--body is not JSON.");
+    throw new Refused(texts.bodyNotJson());
   }
 }
 
@@ -76,7 +80,7 @@ export function fileOf(
   const path = String(given["file"]);
   const type = types[extname(path).toLowerCase()];
   if (type === undefined || !upload.types.includes(type))
-    throw new Refused(`${path} must be one of ${upload.types.join(", ")}.`);
+    throw new Refused(texts.uploadTypeInvalid({ path, types: upload.types }));
   return { bytes: new Uint8Array(contents(path)), type };
 }
 
@@ -84,6 +88,6 @@ function contents(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new Refused(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new Refused(shared.fileUnreadable({ path, reason: String((error as NodeJS.ErrnoException).code) }));
   }
 }

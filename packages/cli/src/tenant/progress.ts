@@ -1,6 +1,7 @@
 import type { Waiting } from "@moorage/client";
 import type { Event } from "@moorage/contract";
 import type { Terminal } from "../terminal.ts";
+import { texts } from "./texts.ts";
 
 const EVERY_MS = 1_000;
 
@@ -11,4 +12,4 @@ export const progressIn = ({ progress, env }: Terminal): Waiting => ({
 });
 
 const lineOf = ({ action, percent_complete, message }: Event): string =>
-  [action, percent_complete === null ? "started" : `${percent_complete} %`, message ?? ""].filter(Boolean).join("  ");
+  texts.progress({ action, percent: percent_complete, message: message ?? "" }).text;

@@ -10,10 +10,10 @@ export const columnsOfList: Readonly<Record<string, readonly string[]>> = {
 /** Lists whose cells are computed from the fields. */
 export const rowsOfList: Readonly<Record<string, (item: never) => Row>> = {
   listDatabaseTypes: ({ id, label, vcpus, memory, disk, engines }: DatabaseType) => ({
-    ...{ id, label, vcpus, "memory mb": memory, "disk mb": disk },
+    ...{ id, label, vcpus, "memory MB": memory, "disk MB": disk },
     ...Object.fromEntries(
       engines.mysql.map(({ quantity, price }) => [
-        `${quantity} ${quantity === 1 ? "node" : "nodes"} a month`,
+        `${quantity} ${quantity === 1 ? "node" : "nodes"} per month`,
         price.monthly,
       ]),
     ),

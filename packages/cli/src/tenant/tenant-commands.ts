@@ -24,6 +24,6 @@ const inside = (above: Command, word: string): Command =>
 /** Describes a group by the commands in it. */
 function describe(command: Command): void {
   if (command.commands.length === 0) return;
-  command.description(command.commands.map((inner) => inner.name()).join(", "));
+  command.description(`Commands: ${command.commands.map((inner) => inner.name()).join(", ")}`);
   for (const inner of command.commands) describe(inner);
 }

@@ -25,7 +25,7 @@ test.each([
   ["military: Americas", newYork, { state: "AA" }],
   ["military: Europe", newYork, { state: "AE" }],
   ["military: Pacific", newYork, { state: "AP" }],
-  ["a US state that is told later", nowhere, { country: "US", zip: "10001" }],
+  ["a US state that is sent later", nowhere, { country: "US", zip: "10001" }],
   ["a Canadian province", nowhere, { ...toronto }],
   ["a Canadian zip", toronto, { zip: "H0H 0H0" }],
   ["the same again", newYork, { ...newYork }],

@@ -1,6 +1,8 @@
 import { type AccountChange, US_ZIP } from "@moorage/contract";
 import { iso31661, iso31662 } from "iso-3166";
 import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 /** The account's address. Which states and zip codes are valid depends on the country. */
 export type Address = { country: string; state: string; zip: string };
@@ -10,14 +12,14 @@ const subdivisionsOf = (country: string): string[] =>
   iso31662.filter(({ parent }) => parent === country).map(({ code }) => code.slice(country.length + 1));
 
 /** Countries with two-letter state codes; for the US this includes territories and the three military codes. */
-const states: Readonly<Record<string, { codes: ReadonlySet<string>; valid: string }>> = {
+const states: Readonly<Record<string, { codes: ReadonlySet<string>; valid: () => Text }>> = {
   US: {
     codes: new Set([...subdivisionsOf("US"), "AA", "AE", "AP"]),
-    valid: "for an address in US the two-letter code of a state or territory, such as NY, or AA, AE or AP",
+    valid: texts.stateUnknownUs,
   },
   CA: {
     codes: new Set(subdivisionsOf("CA")),
-    valid: "for an address in CA the two-letter code of a province or territory, such as ON",
+    valid: texts.stateUnknownCa,
   },
 };
 
@@ -37,15 +39,15 @@ export function faultsOfAddress(before: Address, after: Address): ErrorDetail[] 
   const moves = after.country !== before.country;
   const isNew = (field: keyof Address): boolean => after[field] !== before[field];
   const faults: ErrorDetail[] = [];
-  const refuse = (field: keyof Address, valid: string): void => {
+  const refuse = (field: keyof Address, valid: Text): void => {
     faults.push({ field, reason: invalidReason(field, valid) });
   };
-  if (moves && !countries.has(after.country)) refuse("country", "two letters, a country code of ISO 3166-1 such as DE");
+  if (moves && !countries.has(after.country)) refuse("country", texts.countryUnknown());
   const ofCountry = states[after.country];
   if (ofCountry !== undefined && isFaultyState(after.state, ofCountry.codes, { moves, isNew: isNew("state") }))
-    refuse("state", ofCountry.valid);
+    refuse("state", ofCountry.valid());
   if (after.country === "US" && (moves || isNew("zip")) && !US_ZIP.test(after.zip))
-    refuse("zip", "for an address in US five digits, or five, a hyphen and four, such as 10001 or 10001-2345");
+    refuse("zip", texts.zipMalformedUs());
   return faults;
 }
 

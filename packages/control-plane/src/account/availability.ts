@@ -6,6 +6,7 @@ import type { Filter } from "#platform/filter.ts";
 import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 import { findRegion, pageOfRegions, type Region, takesDatabases } from "#regions/index.ts";
 import { findAccount } from "./account-store.ts";
+import { texts } from "./texts.ts";
 
 type Deps = { db: Db; existingCustomersOnly: boolean };
 
@@ -15,10 +16,7 @@ type Deps = { db: Db; existingCustomersOnly: boolean };
  */
 async function requireAuthorized({ db, existingCustomersOnly }: Deps, accountId: number): Promise<boolean> {
   const account = await findAccount(db, accountId);
-  if (!account.sees_availability)
-    throw new DomainError("forbidden", {
-      reason: "Unauthorized: this account may not see what is available in each region. Ask the operator for it.",
-    });
+  if (!account.sees_availability) throw new DomainError("forbidden", { reason: texts.availabilityHidden() });
   return mayHaveDatabases(db, account, existingCustomersOnly);
 }
 

@@ -2,7 +2,7 @@ import type { Account } from "@moorage/contract";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
-import { createChargeJob } from "#payments/index.ts";
+import { beingMade, createChargeJob } from "#payments/index.ts";
 import { createLog } from "#platform/log.ts";
 import { desiredSpec } from "#testing/active-database.ts";
 import { DECLINING, GOOD, addCard, later, owing } from "#testing/cancelling.ts";
@@ -10,6 +10,7 @@ import { countWaiting } from "#testing/count-waiting.ts";
 import { notificationsOf } from "#testing/notifications-of.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, SURVEY_URL, type World } from "#testing/world.ts";
 import { createWhenCancelled } from "./close-account.ts";
+import { texts } from "./texts.ts";
 
 const ACCOUNT = "/v4/account";
 const CANCEL = `${ACCOUNT}/cancel`;
@@ -92,7 +93,7 @@ test("with a valid card the balance and the usage are charged once, and then eve
   await world.activities.applyChange(id);
   expect(await desiredSpec(world)).toMatchObject({ power: "off" });
   await host.report(await desiredSpec(world), "stopped");
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
   expect(await factsOf(world)).toHaveLength(2);
   const account = await world.account(alice.accountId);
@@ -161,7 +162,7 @@ test("owing without a card is 409 and changes nothing", async () => {
   const before = await everythingOf(world);
 
   expect(await alice.post(CANCEL)).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("owes $3.00 and has no payment method") }] } },
+    ...{ status: 409, body: { errors: [{ reason: texts.cancelWithoutPaymentMethod({ amount: "$3.00" }).text }] } },
   });
 
   expect(await everythingOf(world)).toEqual(before);
@@ -178,7 +179,7 @@ test("an unknown outcome leaves the account open, and closes it when the outcome
   const reply = await alice.post(CANCEL, { comments: "c" });
 
   expect(reply).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("has not said yet") }] } },
+    ...{ status: 409, body: { errors: [{ reason: texts.cancelChargeUnconfirmed({ amount: "$3.00" }).text }] } },
   });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   // A second attempt does not charge again.
@@ -202,7 +203,7 @@ test("an account cannot be cancelled during a payment, even if it owes nothing",
   expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
 
   expect(await alice.post(CANCEL)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("$5.00 is being made") }] } },
+    ...{ status: 400, body: { errors: [{ reason: beingMade({ amount_micros: 5_000_000 }).message }] } },
   });
 
   expect((await alice.get(ACCOUNT)).status).toBe(200);

@@ -18,9 +18,11 @@ import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
+import type { Text } from "@moorage/contract/texts";
 import { lockAccount } from "./account-store.ts";
 import { type CancelInput, type CloseSettings, closeAccount } from "./close-account.ts";
 import { requireOpen } from "./open.ts";
+import { texts } from "./texts.ts";
 
 export type CancelDeps = ChargeDeps &
   StopDeps &
@@ -85,9 +87,7 @@ const startCancellation = (
     }
     const method = await findDefaultMethod(tx, accountId);
     if (method === undefined || deps.provider === undefined)
-      throw refused(
-        `The account owes ${inDollars(amountMicros)} and has no payment method to charge. Add one with POST /v4/account/payment-methods, then cancel again.`,
-      );
+      throw refused(texts.cancelWithoutPaymentMethod({ amount: inDollars(amountMicros) }));
     const input = { cutoff: at.toISOString(), comments } satisfies CancelInput;
     return openCharge(tx, {
       ...{ accountId, purpose: "cancel", amountMicros, methodId: method.id, username, input, at },
@@ -99,14 +99,9 @@ async function requirePaid(deps: CancelDeps, { id, amount_micros }: ChargeRow): 
   const amount = inDollars(amount_micros);
   if (outcome === "declined") {
     const { reason } = await findCharge(deps.db, id);
-    throw refused(
-      `The charge of ${amount} that the account owes failed: ${reason ?? "the card was declined."} The account is not canceled, and nothing has changed.`,
-    );
+    throw refused(texts.cancelChargeDeclined({ amount, why: reason ?? texts.cardDeclined().text }));
   }
-  if (outcome === "unknown")
-    throw refused(
-      `The payment provider has not said yet whether the charge of ${amount} was made. The account stays open until it has: if the charge was made the account is closed then, otherwise nothing changes. It is charged once.`,
-    );
+  if (outcome === "unknown") throw refused(texts.cancelChargeUnconfirmed({ amount }));
 }
 
-const refused = (reason: string): DomainError => new DomainError("conflict", { reason });
+const refused = (reason: Text): DomainError => new DomainError("conflict", { reason });

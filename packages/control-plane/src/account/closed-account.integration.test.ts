@@ -3,6 +3,7 @@ import { activeDatabase, INSTANCES, desiredSpec } from "#testing/active-database
 import { GOOD, addCard, later, owing } from "#testing/cancelling.ts";
 import { countWaiting } from "#testing/count-waiting.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
@@ -22,7 +23,7 @@ async function followed(world: World, host: Host, state: "stopped" | "running"):
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
   await host.report(await desiredSpec(world), state);
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 }
 const reopen = (world: World, accountId: number) => world.operator.post(`/admin/accounts/${accountId}/reopen`, {});
 const factsOf = async (world: World) =>
@@ -47,7 +48,7 @@ test("everything that runs in a closed account is stopped, with retries", async 
   await world.closedAccountsJob();
   expect((await world.lastOperation()).id).toBe(first.id);
   // The host did not return in time: the database runs again, so it is stopped again.
-  await world.activities.settleChange(first.id, { done: false });
+  await world.activities.endChange(first.id, { done: false });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
   await world.closedAccountsJob();
   expect((await world.lastOperation()).id).not.toBe(first.id);
@@ -69,7 +70,7 @@ test("a database that is busy while its account closes is stopped afterwards", a
   await world.closedAccountsJob();
   expect(await world.openOperations()).toEqual(["provisionDatabase"]);
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleProvision(making.id, { done: true });
+  await world.activities.endChange(making.id, { done: true });
   // A database that was ready only after the closing is not metered.
   expect(await factsOf(world)).toEqual([]);
   await world.closedAccountsJob();
@@ -83,7 +84,7 @@ test("the rest of a database that could not be created is stopped too, and stays
   const { body } = await alice.create();
   const making = await world.lastOperation();
   await world.activities.setDesiredNodes(making.id);
-  await world.activities.settleProvision(making.id, { done: false, message: "late" });
+  await world.activities.endChange(making.id, { done: false, message: { code: "test.late", text: "late" } });
   await close(world, alice.accountId);
 
   await world.closedAccountsJob();
@@ -206,7 +207,7 @@ test("an account that is open, unknown, or whose data are being deleted cannot b
   await close(world, alice.accountId);
   later(world, CLOSED_ACCOUNT_DAYS * 24);
   expect(await reopen(world, alice.accountId)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("are being deleted") }] } },
+    ...{ status: 400, body: { errors: [{ reason: texts.dataBeingDeleted(alice).text }] } },
   });
 });
 

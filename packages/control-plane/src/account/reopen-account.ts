@@ -3,6 +3,7 @@ import { meterAgain } from "#databases/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { type AccountRow, lockAccount, saveAccountColumns } from "./account-store.ts";
+import { texts } from "./texts.ts";
 
 /**
  * For the operator, as long as the data are kept. People sign in as before; tokens, apps, sessions and links from
@@ -19,13 +20,10 @@ export async function reopenAccount(tx: Tx, accountId: number, at: Date): Promis
     .forUpdate()
     .execute();
   const account = await lockAccount(tx, accountId);
-  if (account === undefined) throw new DomainError("not-found", { reason: `No account has the id ${accountId}.` });
-  if (account.closed_at === null)
-    throw new DomainError("wrong-state", { reason: `Account ${accountId} is not closed.` });
+  if (account === undefined) throw new DomainError("not-found", { reason: texts.notFound({ accountId }) });
+  if (account.closed_at === null) throw new DomainError("wrong-state", { reason: texts.notClosed({ accountId }) });
   if (account.data_until !== null && account.data_until <= at)
-    throw new DomainError("wrong-state", {
-      reason: `The data of account ${accountId} are being deleted: their time is over. Try again when that is done; the account is empty then.`,
-    });
+    throw new DomainError("wrong-state", { reason: texts.dataBeingDeleted({ accountId }) });
   await endOldAccess(tx, accountId, at);
   await reopenBilling(tx, account);
   const reopened = await saveAccountColumns(tx, accountId, { closed_at: null, data_until: null });

@@ -33,7 +33,7 @@ const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 const dateOf = (epoch: number | undefined): Date => new Date((epoch ?? 0) * 1000);
 
 const never = (): never => {
-  throw new Error("The authorization server is set up to never ask for this.");
+  throw new Error("The authorization server is configured so that it never calls this.");
 };
 const nothing: Adapter = {
   upsert: never,
@@ -104,7 +104,7 @@ async function appGrantPayload({ db, clock }: AdapterDeps, name: string, grant: 
   );
 }
 
-const ended = (): Error => new errors.InvalidGrant("what the person agreed to has ended");
+const ended = (): Error => new errors.InvalidGrant("the grant has ended");
 
 const accessTokens = (deps: AdapterDeps): Adapter => ({
   ...nothing,

@@ -1,5 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import type { Text } from "@moorage/contract/texts";
 import { paths } from "./provider.ts";
+import { oauthTexts } from "./texts.ts";
 
 /** Minimum interval between two polls of a device. */
 export const POLL_SECONDS = 5;
@@ -7,11 +9,10 @@ export const POLL_SECONDS = 5;
 type Answer = Record<string, unknown>;
 const isAnswer = (body: unknown): body is Answer => typeof body === "object" && body !== null;
 
-/** The provider's messages do not reveal what was wrong. Neither do these, but they say what to do. */
-const advice: Record<string, string> = {
-  invalid_grant:
-    "the code or refresh token is unknown, expired, used before, revoked or another client's, or redirect_uri or code_verifier does not fit it: ask the person to sign in again",
-  invalid_client: "client_id or client_secret is wrong, or the client was deleted, disabled or suspended",
+/** The provider's messages do not reveal what was wrong. Neither do these, but they name what to do. */
+const advice: Record<string, Text> = {
+  invalid_grant: oauthTexts.grantInvalid(),
+  invalid_client: oauthTexts.clientInvalid(),
 };
 
 /** Adapts the provider's answers to what clients of this API family expect. */
@@ -23,8 +24,8 @@ export function polishAnswers(provider: Provider): void {
     if (ctx.path.startsWith("/.well-known/")) polishDiscovery(ctx.body);
     if (ctx.path === paths.token && ctx.status === 200) polishToken(ctx.body);
     if (ctx.path === paths.deviceAuthorization && ctx.status === 200) polishDevice(ctx.body);
-    const text = advice[String(ctx.body.error)];
-    if (text !== undefined) ctx.body.error_description = text;
+    const description = advice[String(ctx.body.error)];
+    if (description !== undefined) ctx.body.error_description = description.text;
   });
 }
 

@@ -13,6 +13,7 @@ import {
   type Tokens,
   tokensFor,
 } from "../testing/auth.ts";
+import { oauthTexts } from "./texts.ts";
 
 const HEX = /^[0-9a-f]{64}$/;
 const VIEW = "/v4/databases/mysql/instances";
@@ -187,7 +188,9 @@ describe("invalid authorization requests", () => {
     const person = await world.customer();
     const query = { client_id: (await auth.newApp(person)).id, response_type: "code", scope: "sails:read_only *" };
     const { back } = await authorize(auth.browser(), person, query);
-    expect(back?.searchParams.get("error_description")).toBe("there is no scope sails:read_only");
+    expect(back?.searchParams.get("error_description")).toBe(
+      oauthTexts.scopeUnknown({ scopes: ["sails:read_only"] }).text,
+    );
   });
 
   test("an unknown client gets a page, without a redirect", async () => {
@@ -196,7 +199,7 @@ describe("invalid authorization requests", () => {
       .get("/oauth/authorize?client_id=abc&response_type=code&redirect_uri=https://a.b/");
     expect(reply.status).toBe(400);
     expect(reply.headers.get("content-type")).toContain("text/html");
-    expect(await reply.text()).toContain("We do not know this app");
+    expect(await reply.text()).toContain(oauthTexts.clientUnknownTitle().text);
     expect(reply.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   });
 });

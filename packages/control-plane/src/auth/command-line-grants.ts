@@ -49,7 +49,7 @@ export const issueOnce = (
     const record = await lockRecord(tx, sealer, MODEL, name);
     const grant = record?.payload as CommandLineGrant | undefined;
     if (record === undefined || grant === undefined || grant.tokenSha256 !== undefined)
-      throw new errors.InvalidGrant("what the person agreed to has ended");
+      throw new errors.InvalidGrant("the grant has ended");
     const { person, machine } = grant;
     await loginTokens.issue(tx, {
       ...{ person, token, scopes, expires },

@@ -2,6 +2,7 @@ import type { PersonalToken } from "@moorage/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type App, type Auth, authorize, codeFor, exchange, goOn, newProof, startAuth } from "../testing/auth.ts";
 import { newWorld, type World } from "../testing/world.ts";
+import { texts } from "./texts.ts";
 
 let world: World;
 let auth: Auth;
@@ -141,7 +142,7 @@ test("of ten concurrent exchanges of one code nobody keeps a token", async () =>
 });
 
 describe("revoking", () => {
-  test("the command line revokes its own token, and the event says so", async () => {
+  test("the command line revokes its own token, with an event", async () => {
     const person = await world.customer();
     const { access_token: token } = await signIn(person);
     expect((await revoke(token)).status).toBe(200);
@@ -226,7 +227,7 @@ describe("by a device code", () => {
   test("a refusal issues nothing, and the device is notified", async () => {
     const device = await startDevice();
     const { reply } = await approve(await world.customer(), device.user_code, "refuse");
-    expect(await reply.text()).toContain("not signed in");
+    expect(await reply.text()).toContain(texts.deviceRefusedTitle().text);
     expect(await poll(device)).toMatchObject({ error: "access_denied" });
   });
 
@@ -234,18 +235,18 @@ describe("by a device code", () => {
     const [first, second] = [await world.customer(), await world.customer()];
     const device = await startDevice();
     await approve(first, device.user_code);
-    expect(await faultAfter(device.user_code)).toContain("used before");
+    expect(await faultAfter(device.user_code)).toBe(texts.deviceCodeUsed().text);
     const { access_token: token } = await poll(device);
     expect((await world.as(token).get("/v4/profile")).body).toMatchObject({ username: first.username });
     expect(await tokensOf(second)).toHaveLength(1);
   });
 
   test("a wrong code and one expired after ten minutes get different errors", async () => {
-    expect(await faultAfter("BBBB-BBBB")).toContain("no such code");
-    expect(await faultAfter("")).toContain("Type the code");
+    expect(await faultAfter("BBBB-BBBB")).toBe(texts.deviceCodeUnknown().text);
+    expect(await faultAfter("")).toBe(texts.deviceCodeMissing().text);
     const device = await startDevice();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 11 * 60_000 });
-    expect(await faultAfter(device.user_code)).toContain("expired");
+    expect(await faultAfter(device.user_code)).toBe(texts.deviceCodeExpired().text);
     expect(await poll(device)).toMatchObject({ error: "expired_token" });
   });
 

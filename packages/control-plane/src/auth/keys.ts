@@ -31,6 +31,6 @@ export async function findSigningKey({ db, clock, sealer }: { db: Db; clock: Clo
       .execute();
     row = await find();
   }
-  if (row === undefined) throw new Error("The signing key was written and is not there.");
+  if (row === undefined) throw new Error("The signing key was written and cannot be read.");
   return JSON.parse(sealer.open(placeOf(ID), row.jwk)) as JWK;
 }

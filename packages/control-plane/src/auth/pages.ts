@@ -1,4 +1,6 @@
 import { errors } from "oidc-provider";
+import type { Text } from "@moorage/contract/texts";
+import { oauthTexts, texts } from "./texts.ts";
 
 export type ErrorText = { title: string; text: string };
 
@@ -13,48 +15,32 @@ export type Pages = {
   deviceSignedIn(): string;
 };
 
-export const ENDED: ErrorText = {
-  title: "This sign-in has ended",
-  text: "It took too long, was finished already, or was begun in another browser. Go back to where you came from and begin again.",
-};
+const pageOf = (title: Text, text: Text): ErrorText => ({ title: title.text, text: text.text });
 
 /** For a person, who cannot fix an app's error but can report it to its makers. */
 export function errorText(error: string, cause: Error): ErrorText {
-  if (cause instanceof errors.SessionNotFound) return ENDED;
-  if (error === "invalid_client")
-    return { title: "We do not know this app", text: "It was not registered here, or it was removed or shut out." };
+  if (cause instanceof errors.SessionNotFound) return pageOf(texts.endedTitle(), texts.ended());
+  if (error === "invalid_client") return pageOf(oauthTexts.clientUnknownTitle(), oauthTexts.clientUnknown());
   if (error === "invalid_redirect_uri")
-    return {
-      title: "This app cannot be used",
-      text: "It wants to send you to an address that it has not registered. Nothing was given to it.",
-    };
-  if (error === "server_error")
-    return { title: "Something went wrong on our side", text: "Nothing was given to the app. Please try again." };
+    return pageOf(oauthTexts.redirectNotRegisteredTitle(), oauthTexts.redirectNotRegistered());
+  if (error === "server_error") return pageOf(oauthTexts.failedTitle(), oauthTexts.failed());
   const reason = (cause as { error_description?: string }).error_description ?? error;
-  return {
-    title: "This app asked in a way that we do not understand",
-    text: `Its makers may want to know: ${reason}.`,
-  };
+  return pageOf(oauthTexts.requestInvalidTitle(), oauthTexts.requestInvalid({ reason }));
 }
 
-export const DEVICE_REFUSED: ErrorText = {
-  title: "The command line is not signed in",
-  text: "You refused, so nothing was given to it. You can close this page.",
-};
+export const DEVICE_REFUSED = pageOf(texts.deviceRefusedTitle(), texts.deviceRefused());
 
-const deviceFaults: Record<string, string> = {
-  NoCodeError: "Type the code that your terminal shows.",
-  NotFoundError: "There is no such code. Compare it with your terminal: it has eight letters.",
-  ExpiredError: "This code has expired. Run moorage login again and type the new code.",
-  AlreadyUsedError: "This code was used before. Run moorage login again and type the new code.",
+/** By the name of the provider's error. */
+const deviceFaults: Record<string, Text> = {
+  NoCodeError: texts.deviceCodeMissing(),
+  NotFoundError: texts.deviceCodeUnknown(),
+  ExpiredError: texts.deviceCodeExpired(),
+  AlreadyUsedError: texts.deviceCodeUsed(),
 };
 
 /** Undefined: no error so far. */
 export function deviceFault(error: string | undefined, cause: Error | undefined): string | undefined {
   if (cause === undefined) return undefined;
-  const known = deviceFaults[cause.name];
-  if (known !== undefined) return known;
-  return error === "server_error"
-    ? "Something went wrong on our side. Please try again."
-    : "This sign-in has ended. Run moorage login again and type the new code.";
+  const unknown = error === "server_error" ? texts.deviceFailed() : texts.deviceSignInEnded();
+  return (deviceFaults[cause.name] ?? unknown).text;
 }

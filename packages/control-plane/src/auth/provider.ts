@@ -16,6 +16,7 @@ import { adjustModels } from "./models.ts";
 import { personOf } from "./names.ts";
 import { DEVICE_REFUSED, deviceFault, errorText, type Pages } from "./pages.ts";
 import { allScopes, OPENID, ofApi } from "./scopes.ts";
+import { oauthTexts } from "./texts.ts";
 
 export type ProviderDeps = AdapterDeps & {
   log: Log;
@@ -175,8 +176,6 @@ function cookiesOf({ issuer, cookieKeys }: ProviderDeps): NonNullable<Configurat
   };
 }
 
-const NAMES = "name what the app wants to do, such as databases:read_only";
-
 /** Called for every request, since `scopes` is our own parameter. At this point an error can be sent to the app. */
 function requireKnownScopes(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc.client?.clientId === OWN_PAGES) return;
@@ -185,8 +184,9 @@ function requireKnownScopes(ctx: KoaContextWithOIDC): void {
   const requested = (typeof given === "string" ? given : "").split(" ").filter((each) => each !== "");
   const unknown = ofApi(requested).filter((scope) => !allScopes.includes(scope));
   if (unknown.length > 0)
-    throw new errors.CustomOIDCProviderError("invalid_scope", `there is no scope ${unknown.join(" and no scope ")}`);
-  if (ofApi(requested).length === 0) throw new errors.CustomOIDCProviderError("invalid_scope", `scope must ${NAMES}`);
+    throw new errors.CustomOIDCProviderError("invalid_scope", oauthTexts.scopeUnknown({ scopes: unknown }).text);
+  if (ofApi(requested).length === 0)
+    throw new errors.CustomOIDCProviderError("invalid_scope", oauthTexts.scopeMissing().text);
 }
 
 async function findGrant({ oidc }: KoaContextWithOIDC) {

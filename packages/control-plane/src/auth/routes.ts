@@ -1,9 +1,12 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
 import { DomainError } from "#platform/errors.ts";
+import { texts as httpTexts } from "#platform/http/texts.ts";
 import { callerOf } from "#platform/limits/caller.ts";
 import { applyRate, TooManyRequests } from "#platform/limits/rate-headers.ts";
 import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
+import type { Text } from "@moorage/contract/texts";
+import { POLL_SECONDS } from "./answers.ts";
 import { DEVICE_GRANT } from "./command-line.ts";
 import { readForm } from "./form-body.ts";
 import { createHandOver, type HandOver } from "./hand-over.ts";
@@ -11,6 +14,7 @@ import type { Interactions } from "./interactions.ts";
 import type { Pages } from "./pages.ts";
 import { paths, SIGNED_IN } from "./provider.ts";
 import { readAuthorizeQuery, readDeviceForm, readTokenForm } from "./requests.ts";
+import { oauthTexts } from "./texts.ts";
 
 /** Rate limits for polling devices and for guessing codes: seconds to wait, or 0. */
 export type DeviceLimits = {
@@ -80,7 +84,7 @@ function formRoutes(app: FastifyInstance, handOver: HandOver, limits: DeviceLimi
     scope.post(paths.token, async (request, reply) => {
       const form = readTokenForm(await formOf(request));
       if (form.get("grant_type") === DEVICE_GRANT && (await limits.poll(request.ip, form.get("device_code") ?? "")) > 0)
-        return reply.status(400).send({ error: "slow_down", error_description: "wait five more seconds each time" });
+        return refuseAsOAuth(reply, 400, "slow_down", oauthTexts.slowDown({ seconds: POLL_SECONDS }));
       return handOver(request, reply, { accept, form });
     });
     scope.post(paths.deviceAuthorization, async (request, reply) => {
@@ -102,14 +106,21 @@ function requireNoWait(reply: FastifyReply, seconds: number): void {
 }
 
 /** In the form of RFC 6749, which differs from the API's. */
+function refuseAsOAuth(reply: FastifyReply, status: number, error: string, ...reasons: Text[]): FastifyReply {
+  reply.refusals = reasons.map(({ code }) => code);
+  const description = reasons.map(({ text }) => text).join(" ");
+  return reply.status(status).type("application/json").send({ error, error_description: description });
+}
+
 function answerAsOAuth(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const sendError = (status: number, code: string, description: string): FastifyReply =>
-    reply.status(status).type("application/json").send({ error: code, error_description: description });
-  if (error instanceof DomainError) return sendError(400, "invalid_request", error.message);
+  if (error instanceof DomainError)
+    return refuseAsOAuth(reply, 400, "invalid_request", ...error.errors.map(({ reason }) => reason));
+  if (error instanceof TooManyRequests) return refuseAsOAuth(reply, error.statusCode, "invalid_request", error.reason);
   const status = error.statusCode ?? 500;
-  if (status < 500) return sendError(status, "invalid_request", error.message);
+  if (status < 500)
+    return refuseAsOAuth(reply, status, "invalid_request", httpTexts.notProcessable({ why: error.message }));
   request.log.error({ err: error }, "request failed");
-  return sendError(500, "server_error", "something went wrong on our side; the request can be tried again");
+  return refuseAsOAuth(reply, 500, "server_error", oauthTexts.serverFailed());
 }
 
 /** Only paths of this server: an open redirect would lead to addresses that others choose. */

@@ -10,9 +10,9 @@ import type { CommandLineLogin, Interaction, Interactions, Person } from "./inte
 import { lifetimes } from "./lifetimes.ts";
 import { nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
 import { allowFormTarget, type PageSettings } from "./page-headers.ts";
-import { ENDED } from "./pages.ts";
 import { OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
 import { ofApi } from "./scopes.ts";
+import { oauthTexts, texts } from "./texts.ts";
 
 export type InteractionDeps = AdapterDeps & {
   provider: Provider;
@@ -23,7 +23,7 @@ export type InteractionDeps = AdapterDeps & {
 
 type PromptKind = Interaction["prompt"];
 const promptOf = ({ prompt }: Kept): PromptKind => (prompt.name === "login" ? "sign-in" : "consent");
-const ended = (): DomainError => new DomainError("wrong-state", { reason: ENDED.text });
+const ended = (): DomainError => new DomainError("wrong-state", { reason: texts.ended() });
 const paramOf = ({ params }: Kept, name: string): string => {
   const value = params[name];
   return typeof value === "string" ? value : "";
@@ -86,7 +86,7 @@ export function createInteractions(deps: InteractionDeps): Interactions {
 
     async refused(request, reply) {
       if ((await find(request, reply)) === undefined) throw ended();
-      const result = { error: "access_denied", error_description: "the person did not agree" };
+      const result = { error: "access_denied", error_description: oauthTexts.accessDenied().text };
       await finish(request, reply, result, { mergeWithLastSubmission: false });
     },
 

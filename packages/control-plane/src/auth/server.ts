@@ -2,18 +2,14 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } f
 import { DomainError } from "#platform/errors.ts";
 import { writeRequestLog } from "#platform/http/request-log.ts";
 import { everyServer } from "#platform/http/server.ts";
+import { texts as httpTexts } from "#platform/http/texts.ts";
 import type { Log } from "#platform/log.ts";
+import type { Text } from "@moorage/contract/texts";
 import { headersOf, type PageSettings } from "./page-headers.ts";
-import type { ErrorText, Pages } from "./pages.ts";
+import type { Pages } from "./pages.ts";
+import { texts } from "./texts.ts";
 
 const BODY_LIMIT = 64 * 1024;
-
-const texts = {
-  missing: { title: "There is nothing here", text: "Check the address, or go back to where you came from." },
-  refused: "This could not be done",
-  tooMany: { title: "Too many requests", text: "Wait a minute, then try again." },
-  failed: { title: "Something went wrong on our side", text: "Please try again in a moment." },
-};
 
 /** A Fastify server for people: errors are pages. Paths may contain secrets and are not logged. */
 export function createPageServer(
@@ -21,14 +17,22 @@ export function createPageServer(
   settings: PageSettings & { trustedProxies: string[] | false; pages: Pages },
 ): FastifyInstance {
   const headers = headersOf(settings);
-  const page = (reply: FastifyReply, status: number, what: ErrorText): FastifyReply =>
-    reply.status(status).type("text/html; charset=utf-8").send(settings.pages.error(what));
+  const page = (reply: FastifyReply, status: number, title: Text, ...reasons: Text[]): FastifyReply => {
+    reply.refusals = reasons.map(({ code }) => code);
+    const text = reasons.map((reason) => reason.text).join(" ");
+    return reply
+      .status(status)
+      .type("text/html; charset=utf-8")
+      .send(settings.pages.error({ title: title.text, text }));
+  };
+  const missing = (reply: FastifyReply): FastifyReply =>
+    page(reply, 404, texts.pageMissingTitle(), texts.pageMissing());
   const app = Fastify({
     ...everyServer(log),
     bodyLimit: BODY_LIMIT,
     trustProxy: settings.trustedProxies,
     frameworkErrors: (_error, _request, reply) => {
-      void page(reply.headers(headers), 404, texts.missing);
+      void missing(reply.headers(headers));
     },
   }) as unknown as FastifyInstance;
 
@@ -36,15 +40,17 @@ export function createPageServer(
     reply.headers(headers);
   });
   writeRequestLog(app, { paths: false });
-  app.setNotFoundHandler(async (_request, reply) => page(reply, 404, texts.missing));
+  app.setNotFoundHandler(async (_request, reply) => missing(reply));
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
-    if (error instanceof DomainError && error.kind === "not-found") return page(reply, 404, texts.missing);
-    if (error instanceof DomainError) return page(reply, 400, { title: texts.refused, text: error.message });
+    if (error instanceof DomainError && error.kind === "not-found") return missing(reply);
+    if (error instanceof DomainError)
+      return page(reply, 400, texts.requestRefusedTitle(), ...error.errors.map(({ reason }) => reason));
     const status = error.statusCode ?? 500;
-    if (status === 429) return page(reply, 429, texts.tooMany);
-    if (status >= 400 && status < 500) return page(reply, status, { title: texts.refused, text: error.message });
+    if (status === 429) return page(reply, 429, texts.tooManyRequestsTitle(), texts.tooManyRequests());
+    if (status >= 400 && status < 500)
+      return page(reply, status, texts.requestRefusedTitle(), httpTexts.notProcessable({ why: error.message }));
     request.log.error({ err: error }, "request failed");
-    return page(reply, 500, texts.failed);
+    return page(reply, 500, texts.failedTitle(), texts.failed());
   });
   return app;
 }

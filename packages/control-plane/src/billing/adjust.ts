@@ -2,6 +2,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { lockBilling } from "./lock-billing.ts";
 import type { Adjustment } from "./rating.ts";
+import { texts } from "./texts.ts";
 
 export type NewAdjustment = { accountId: number; invoiceId: number | null; label: string; amountMicros: number };
 
@@ -23,14 +24,8 @@ export async function adjust(
     .where("label", "=", label)
     .executeTakeFirst();
   if (written?.amount_micros === amountMicros) return written;
-  if (written !== undefined)
-    throw new DomainError("wrong-state", {
-      reason: `"${label}" was written before, with another amount, and stays. Write the rest under another label.`,
-    });
-  if (closed)
-    throw new DomainError("wrong-state", {
-      reason: `Account ${accountId} is closed and gets no more invoices. Give money back at the payment provider.`,
-    });
+  if (written !== undefined) throw new DomainError("wrong-state", { reason: texts.adjustmentExists({ label }) });
+  if (closed) throw new DomainError("wrong-state", { reason: texts.adjustmentAccountClosed({ accountId }) });
   return tx
     .insertInto("adjustments")
     .values({ account_id: accountId, invoice_id: invoiceId, label, amount_micros: amountMicros, at })

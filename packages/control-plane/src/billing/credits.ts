@@ -5,6 +5,7 @@ import { DomainError } from "#platform/errors.ts";
 import { lockBilling } from "./lock-billing.ts";
 import type { Credit } from "./rating.ts";
 import { readCredits } from "./rating-input-store.ts";
+import { texts } from "./texts.ts";
 
 type CreditRow = Selectable<Tables["credits"]>;
 
@@ -37,7 +38,5 @@ export async function grantCredit(tx: Tx, credit: NewCredit, now: Date): Promise
     granted.monthly_cap_micros === monthly_cap_micros &&
     granted.expires_at?.getTime() === expires_at?.getTime();
   if (isSame) return granted;
-  throw new DomainError("wrong-state", {
-    reason: `Account ${account_id} has a promotion "${summary}" with other terms, and keeps it. Grant another one under another summary.`,
-  });
+  throw new DomainError("wrong-state", { reason: texts.creditExists({ accountId: account_id, summary }) });
 }

@@ -4,6 +4,7 @@ import { raiseAll, resolve } from "#notifications/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { balanceOf } from "./ledger-store.ts";
 import { inDollars } from "./money.ts";
+import { texts } from "./texts.ts";
 
 const causeOf = (accountId: number, company: string | null = null) => ({
   accountId,
@@ -48,7 +49,7 @@ async function companiesOf(tx: Tx, accountIds: readonly number[]): Promise<Map<n
 const noticeOf = (micros: number) => ({
   type: "payment_due",
   severity: "major" as const,
-  label: "Payment due",
-  message: `${inDollars(micros)} are due. Pay with POST /v4/account/payments, or give the account a payment method.`,
+  label: texts.paymentDueLabel(),
+  message: texts.paymentDue({ amount: inDollars(micros) }),
   body: null,
 });

@@ -45,7 +45,7 @@ async function withMistake(file: string, line: string, mistake: string) {
   const folder = await mkdtemp(join(tmpdir(), "moorage-rate-"));
   await cp(import.meta.dirname, folder, { recursive: true, filter: (path) => !path.endsWith(".test.ts") });
   const text = await readFile(join(folder, file), "utf8");
-  expect(text.split(line), `${file} says this once`).toHaveLength(2);
+  expect(text.split(line), `${file} has this once`).toHaveLength(2);
   await writeFile(join(folder, file), text.replace(line, mistake));
   const { rate: rating } = (await import(pathToFileURL(join(folder, "rate.ts")).href)) as { rate: typeof rate };
   return { rating, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };

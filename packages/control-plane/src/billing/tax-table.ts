@@ -1,6 +1,7 @@
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import type { TaxRate } from "./rating.ts";
+import { texts } from "./texts.ts";
 
 /** The source of tax rates: the operator's own table, or an external service. */
 export type Taxes = {
@@ -39,7 +40,7 @@ export async function setTax(
   rate: NewRate,
   { from, now }: { from: Date; now: Date },
 ): Promise<TaxRate> {
-  if (from < now) throw invalid("from", `${now.toISOString()} or later`);
+  if (from < now) throw invalid("from", texts.taxChangeTooEarly({ earliest: now.toISOString() }));
   await close(tx, key, from);
   const next = (await versionsOf(tx, key)).find(({ valid_from }) => valid_from > from);
   const version = { ...key, valid_from: from, valid_until: next?.valid_from ?? null, ...rate };
@@ -53,11 +54,11 @@ export async function setTax(
 
 /** Ends a tax from now or later on; later rates are dropped. */
 export async function endTax(tx: Tx, key: TaxKey, { at, now }: { at: Date; now: Date }): Promise<TaxRate[]> {
-  if (at < now) throw invalid("at", `${now.toISOString()} or later`);
+  if (at < now) throw invalid("at", texts.taxChangeTooEarly({ earliest: now.toISOString() }));
   const versions = await versionsOf(tx, key);
   if (!versions.some(({ valid_until }) => valid_until === null || valid_until > at))
     throw new DomainError("not-found", {
-      reason: `No tax ${key.name} of ${[key.country, key.state].filter(Boolean).join(", ")} is in force. See them with: moorage tax list`,
+      reason: texts.taxNotInForce({ name: key.name, place: [key.country, key.state].filter(Boolean).join(", ") }),
     });
   await tx
     .deleteFrom("tax_rates")

@@ -66,7 +66,7 @@ async function change(
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
   world.time.now = settled;
-  await world.activities.settleChange(id, { done });
+  await world.activities.endChange(id, { done });
 }
 
 async function threeMonths(world: World) {
@@ -77,7 +77,7 @@ async function threeMonths(world: World) {
     const { body } = await who.create({ label, type, cluster_size: nodes });
     const { id } = await world.lastOperation();
     await world.activities.setDesiredNodes(id);
-    await world.activities.settleProvision(id, { done: true });
+    await world.activities.endChange(id, { done: true });
     return { url: `${INSTANCES}/${body.id}` };
   };
   const endOf = async (month: string, time: string): Promise<void> => {
@@ -91,7 +91,8 @@ async function threeMonths(world: World) {
   await change(world, "01-15T08:30:00", () => german.put(shop.url, { type: "fx-large" }));
   await at(world, "01-20T09:00:00");
   await german.create({ label: "never", type: "fx-small" });
-  await world.activities.settleProvision((await world.lastOperation()).id, { done: false, message: "No room." });
+  const message = { code: "test.no_room", text: "No room." };
+  await world.activities.endChange((await world.lastOperation()).id, { done: false, message });
   const stats = await make("01-31T23:59:30", german, "stats", "fx-small", 3);
   await endOf("2027-01-01", "02-01T00:15:00");
 

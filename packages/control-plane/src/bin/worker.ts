@@ -8,19 +8,14 @@ import { createWhenCancelled } from "#account/index.ts";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import { composeProvider } from "../compose-payments.ts";
 import {
-  createBackupActivities,
-  createBackupExpiry,
   createChangeActivities,
   createChangeExpiry,
+  endSteps,
   closedAccountSteps,
   createClosedAccountsJob,
   createDailyPointsJob,
-  createDatabaseActivities,
-  createDatabaseExpiry,
   createAlertsJob,
-  createHealthActivities,
   createHealthJob,
-  createHealthExpiry,
   alertSteps,
   healthSteps,
   createArchiversJob,
@@ -31,8 +26,6 @@ import {
   createPurgeJob,
   createReleaseJob,
   createLostTransactionsJob,
-  createTimelineActivities,
-  createTimelineExpiry,
   dailyPointSteps,
   archiverSteps,
   objectsSteps,
@@ -116,12 +109,8 @@ const temporal = countStarts(metrics.registry, await connectClient(config.TEMPOR
 const zone = config.MOORAGE_ZONE;
 const sealer = composeSealer(config);
 const activityDeps = { db, clock, zone, sealer, archive: archiveSettingsOf(config) };
-const databaseActivities = createDatabaseActivities(activityDeps);
-const changeActivities = createChangeActivities(activityDeps);
-const backupActivities = createBackupActivities(activityDeps);
-const timelineActivities = createTimelineActivities(activityDeps);
 const hostSilentSeconds = config.MOORAGE_HOST_SILENT_SECONDS;
-const healthActivities = createHealthActivities({ ...activityDeps, hostSilentSeconds });
+const changeActivities = createChangeActivities({ ...activityDeps, hostSilentSeconds });
 const dnsServer = createPowerDns({
   url: required(config, "MOORAGE_DNS_URL"),
   key: required(config, "MOORAGE_DNS_KEY"),
@@ -134,11 +123,7 @@ const importActivities = createImportActivities({ ...imageDeps, runImporter });
 const captureActivities = createCaptureActivities(imageDeps);
 const dnsDeps = { db, clock, dnsServer, zone };
 const activities = {
-  ...databaseActivities,
   ...changeActivities,
-  ...backupActivities,
-  ...timelineActivities,
-  ...healthActivities,
   ...createTransferActivities(activityDeps),
   ...importActivities,
   ...createDnsActivities(dnsDeps),
@@ -148,6 +133,7 @@ const activities = {
 };
 const jobSteps = [
   ...[
+    ...endSteps,
     ...dailyPointSteps,
     ...patchSteps,
     ...archiverSteps,
@@ -171,11 +157,7 @@ const sweeper = startSweeper({
   clock,
   log,
   expire: {
-    ...createDatabaseExpiry(databaseActivities),
     ...createChangeExpiry(changeActivities),
-    ...createBackupExpiry(backupActivities),
-    ...createTimelineExpiry(timelineActivities),
-    ...createHealthExpiry(healthActivities),
     ...createTransferExpiry(activityDeps),
     ...createImportExpiry(importActivities),
     ...createCaptureExpiry(captureActivities),
@@ -230,7 +212,7 @@ const copying = startCopying(imageDeps);
 const sending = startMail();
 function startMail() {
   if (config.MOORAGE_SMTP_URL === undefined) {
-    log.warn("MOORAGE_SMTP_URL is not set: letters wait. Hand links over with: moorage user password-link");
+    log.warn("MOORAGE_SMTP_URL is not set: mails wait. Print password links with: moorage user password-link");
     return undefined;
   }
   const sender = createSender({

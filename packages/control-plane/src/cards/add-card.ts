@@ -15,9 +15,11 @@ import { DomainError, type ErrorDetail } from "#platform/errors.ts";
 import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Log } from "#platform/log.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { Caller } from "./caller.ts";
 import { type CardAdmission, type AdmissionReply, AdmissionUnreachable } from "./card-admission.ts";
 import { brandOf, judgeAnyCard } from "./judge-card.ts";
+import { texts } from "./texts.ts";
 
 export type AddCardDeps = {
   cardAdmission: CardAdmission;
@@ -76,7 +78,7 @@ export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body:
   if (outcome instanceof Declined) {
     // A decline is only reported to be counted.
     await reported.catch(() => undefined);
-    throw new DomainError("invalid", { reason: outcome.message });
+    throw new DomainError("invalid", { reason: outcome.reason });
   }
   caller.passOn(await reported);
   return {};
@@ -90,7 +92,7 @@ function faultsOf({ operation, cardIn, within }: Way, { key }: Caller, body: unk
     ...formFaultsOf(operation.body, body),
     ...judgeAnyCard(card, now, within),
     // A key is stored as a hash, and the hash of a card number can be reversed by trying all numbers.
-    ...(inKey ? [{ field: "Idempotency-Key", reason: "Idempotency-Key must not hold the number of the card." }] : []),
+    ...(inKey ? [{ field: "Idempotency-Key", reason: texts.numberInIdempotencyKey() }] : []),
   ];
 }
 
@@ -109,7 +111,7 @@ function formFaultsOf(schema: Way["operation"]["body"], body: unknown): readonly
  * sender.
  */
 const withoutUnknownName = (error: ErrorDetail): ErrorDetail =>
-  /\d{4}/.test(error.field ?? "") ? { reason: "The body has a field whose name is not valid text." } : error;
+  /\d{4}/.test(error.field ?? "") ? { reason: texts.fieldNameInvalid() } : error;
 
 const factsOf = (card: Card): AddCardRequest["card"] => ({
   card_type: brandOf(card),
@@ -127,9 +129,7 @@ async function requestAdmission(
   try {
     return caller.passOn(await cardAdmission.post({ path, headers: caller.headers, body: request }));
   } catch (error) {
-    throw error instanceof AdmissionUnreachable
-      ? unavailable("Cards cannot be taken at this moment. Nothing was done: try again in a moment.")
-      : error;
+    throw error instanceof AdmissionUnreachable ? unavailable(texts.notAcceptedNow()) : error;
   }
 }
 
@@ -138,16 +138,14 @@ async function keep(
   card: Card,
   attempt: NonNullable<Admission["attempt"]>,
 ): Promise<KeptCard | Declined> {
-  if (vault === undefined) throw unavailable("There is no payment provider here that could keep a card.");
+  if (vault === undefined) throw unavailable(texts.noProvider());
   try {
     return await vault.keep(card, attempt.holder, keyOf(attempt));
   } catch (error) {
     if (error instanceof Declined) return error;
     if (!(error instanceof OutcomeUnknown)) throw error;
-    log.warn({ attempt: attempt.id, outcome: error.message }, "the provider did not say whether it keeps a card");
-    throw unavailable(
-      "The payment provider did not answer, and the card was not added. Try again in a moment; with the same Idempotency-Key it cannot be added twice.",
-    );
+    log.warn({ attempt: attempt.id, outcome: error.message }, "the provider did not confirm whether it stored a card");
+    throw unavailable(texts.providerUnreachable());
   }
 }
 
@@ -172,9 +170,7 @@ async function reportOutcome(
     if (reply !== undefined && reply.status < 500) return reply;
     if (waitMs !== undefined) await sleep(waitMs);
   }
-  throw unavailable(
-    "It is not known whether the card was added. Look at GET /v4/account/payment-methods before you send it again; with the same Idempotency-Key it cannot be added twice.",
-  );
+  throw unavailable(texts.outcomeUnknown());
 }
 
-export const unavailable = (reason: string): DomainError => new DomainError("unavailable", { reason });
+export const unavailable = (reason: Text): DomainError => new DomainError("unavailable", { reason });

@@ -23,7 +23,7 @@ export class Refused extends Error {
   override readonly name = "Refused";
   readonly reply: AdmissionReply;
   constructor(reply: AdmissionReply) {
-    super("The desk refused.");
+    super("The card admission refused the request.");
     this.reply = reply;
   }
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { invalidReason } from "#platform/errors.ts";
 import { judgeAnyCard, judgeCard } from "./judge-card.ts";
+import { texts } from "./texts.ts";
 
 const now = new Date("2026-11-15T12:00:00Z");
 const visa = { card_number: "4242424242424242", cvv: "123", expiry_month: 11, expiry_year: 2026 };
@@ -31,7 +33,10 @@ test.each([
 test("the code must have its brand's number of digits", () => {
   expect(fieldsOf({ cvv: "1234" })).toEqual(["cvv"]);
   expect(judgeCard({ ...visa, card_number: "378282246310005" }, now, "data.")).toEqual([
-    { field: "data.cvv", reason: "data.cvv must be a valid value: 4 digits, for a card of American Express" },
+    {
+      field: "data.cvv",
+      reason: invalidReason("data.cvv", texts.cvvLengthWrong({ digits: 4, brand: "American Express" })),
+    },
   ]);
 });
 

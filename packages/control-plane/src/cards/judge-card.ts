@@ -1,21 +1,23 @@
 import { Card } from "@moorage/contract";
 import cardValidator from "card-validator";
 import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 /** Checks what every bank would refuse: an impossible number, or an expired card. */
 export function judgeCard(card: Card, now: Date, within = ""): ErrorDetail[] {
-  const fault = (name: keyof Card, valid: string): ErrorDetail => {
+  const fault = (name: keyof Card, valid: Text): ErrorDetail => {
     const field = `${within}${name}`;
     return { field, reason: invalidReason(field, valid) };
   };
   const { isValid, card: brand } = cardValidator.number(card.card_number, { luhnValidateUnionPay: true });
   const faults: ErrorDetail[] = [];
-  if (!isValid) faults.push(fault("card_number", "the number of a card, with its check digit"));
+  if (!isValid) faults.push(fault("card_number", texts.numberInvalid()));
   if (brand !== null && !cardValidator.cvv(card.cvv, brand.code.size).isValid)
-    faults.push(fault("cvv", `${brand.code.size} digits, for a card of ${brand.niceType}`));
+    faults.push(fault("cvv", texts.cvvLengthWrong({ digits: brand.code.size, brand: brand.niceType })));
   const month = card.expiry_year * 12 + card.expiry_month - 1;
   if (month < now.getUTCFullYear() * 12 + now.getUTCMonth())
-    faults.push(fault(card.expiry_year < now.getUTCFullYear() ? "expiry_year" : "expiry_month", "this month or later"));
+    faults.push(fault(card.expiry_year < now.getUTCFullYear() ? "expiry_year" : "expiry_month", texts.expiryInPast()));
   return faults;
 }
 

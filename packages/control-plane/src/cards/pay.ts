@@ -4,6 +4,7 @@ import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { type Caller, Refused } from "./caller.ts";
 import { unavailable } from "./add-card.ts";
 import { type CardAdmission, AdmissionUnreachable } from "./card-admission.ts";
+import { texts } from "./texts.ts";
 
 /** A payment names a stored card. Other fields, such as the card's code, are dropped here. */
 export async function pay(cardAdmission: CardAdmission, caller: Caller, body: unknown): Promise<unknown> {
@@ -18,11 +19,7 @@ export async function pay(cardAdmission: CardAdmission, caller: Caller, body: un
   } catch (error) {
     if (faults.length > 0 && error instanceof Refused && error.reply.status === 400)
       throw new DomainError("invalid", ...faults);
-    throw error instanceof AdmissionUnreachable
-      ? unavailable(
-          "It is not known whether the payment was made. Look at GET /v4/account/payments before you send it again; with the same Idempotency-Key it is not made twice.",
-        )
-      : error;
+    throw error instanceof AdmissionUnreachable ? unavailable(texts.paymentOutcomeUnknown()) : error;
   }
 }
 

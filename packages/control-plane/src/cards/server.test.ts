@@ -12,6 +12,7 @@ import {
   type AdmissionRequest,
 } from "./card-admission.ts";
 import { createCardsServer } from "./server.ts";
+import { texts } from "./texts.ts";
 
 const METHODS = "/v4/account/payment-methods";
 const card = { card_number: "4539578763621486", cvv: "739", expiry_month: 12, expiry_year: 2049 };
@@ -82,7 +83,7 @@ test("the card admission gets everything about a card but its number and its cod
 
 test.each<[string, CardVault, number]>([
   ["is kept", { keep: async () => kept }, 200],
-  ["is declined", throwing(new Declined("The card was declined.")), 400],
+  ["is declined", throwing(new Declined({ code: "card.declined", text: "The card was declined." })), 400],
   ["is not answered for", throwing(new OutcomeUnknown("StripeConnectionError")), 503],
   ["meets a fault of ours", throwing(new TypeError(`cannot read ${card.card_number} of ${card.cvv}`)), 500],
 ])("nothing of a card that %s is logged", async (_fate, vault, status) => {
@@ -131,9 +132,9 @@ test("no answer at admission means nothing was done; no answer at the end means 
   });
 
   for (const reply of [before, after, paying]) expect(reply.statusCode).toBe(503);
-  expect(before.body).toContain("Nothing was done");
-  expect(after.body).toContain("not known whether the card was added");
-  expect(paying.body).toContain("not known whether the payment was made");
+  expect(before.body).toContain(texts.notAcceptedNow().text);
+  expect(after.body).toContain(texts.outcomeUnknown().text);
+  expect(paying.body).toContain(texts.paymentOutcomeUnknown().text);
 });
 
 test("only a payment's own fields are passed on", async () => {

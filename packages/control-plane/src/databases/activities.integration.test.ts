@@ -1,9 +1,10 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
-const NO_ROOM = { done: false, message: "No host has room." };
+const NO_ROOM = { done: false, message: texts.noCapacityInRegion() };
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
 
@@ -15,7 +16,7 @@ async function activeDatabase(world: World, customer: Customer, host: Host) {
   const { id: operation } = await world.lastOperation();
   await world.activities.setDesiredNodes(operation);
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleProvision(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   return { ...body, url: `${INSTANCES}/${body.id}`, operation };
 }
 
@@ -94,10 +95,12 @@ test("without room the database fails with the reason, and nothing is reserved",
   const operation = await world.lastOperation();
 
   expect(await world.activities.setDesiredNodes(operation.id)).toBe("no room");
-  await world.activities.settleProvision(operation.id, NO_ROOM);
+  await world.activities.endChange(operation.id, NO_ROOM);
 
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ label, status: "failed", port: null });
-  expect(await world.events()).toMatchObject([{ status: "failed", message: NO_ROOM.message }]);
+  expect(await world.events()).toMatchObject([
+    { status: "failed", message: NO_ROOM.message.text, message_code: NO_ROOM.message.code },
+  ]);
   expect(await world.nodes()).toEqual([]);
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0, revision: 0 });
 });
@@ -109,7 +112,7 @@ test("settling twice ends the event once, with one audit entry", async () => {
   const after = { events: await world.events(), audit: await world.audit(), operation: await world.lastOperation() };
   world.time.now = new Date(world.time.now.getTime() + 60_000);
 
-  await world.activities.settleProvision(database.operation, { done: false, message: "late" });
+  await world.activities.endChange(database.operation, { done: false, message: texts.provisionLate() });
 
   expect({ events: await world.events(), audit: await world.audit(), operation: await world.lastOperation() }).toEqual(
     after,
@@ -128,7 +131,7 @@ test("setDesiredNodes after the end of its operation reserves nothing", async ()
   await alice.delete(`${INSTANCES}/${id}`);
   const deletion = await world.lastOperation();
   await world.activities.setTombstones(deletion.id);
-  await world.activities.settleDelete(deletion.id, { done: true });
+  await world.activities.endChange(deletion.id, { done: true });
 
   await world.activities.setDesiredNodes(provision.id);
 
@@ -205,8 +208,8 @@ test("room and limits are released exactly once, after the host reports the node
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
 
   await host.report(spec, "gone");
-  await world.activities.settleDelete(id, { done: true });
-  await world.activities.settleDelete(id, { done: true });
+  await world.activities.endChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   await world.releaseJob();
 
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0 });
@@ -222,14 +225,14 @@ test("a database without a node is deleted without a host", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
-  await world.activities.settleProvision((await world.lastOperation()).id, NO_ROOM);
+  await world.activities.endChange((await world.lastOperation()).id, NO_ROOM);
   await alice.delete(`${INSTANCES}/${id}`);
   const deletion = await world.lastOperation();
 
   await world.activities.setTombstones(deletion.id);
 
   expect(await world.checkPhase(deletion.id, "gone")).toEqual({ state: "observed" });
-  await world.activities.settleDelete(deletion.id, { done: true });
+  await world.activities.endChange(deletion.id, { done: true });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
   expect(await world.openOperations()).toEqual([]);
 });
@@ -244,11 +247,11 @@ test("a provision past its deadline ends failed with a message, and can be delet
   await world.expire.provisionDatabase(provision.id);
 
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "failed" });
-  expect(await world.events()).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
+  expect(await world.events()).toMatchObject([{ status: "failed", message_code: texts.provisionLate().code }]);
   expect(await alice.delete(`${INSTANCES}/${id}`)).toMatchObject({ status: 200 });
   await world.activities.setTombstones((await world.lastOperation()).id);
   await host.report(await desiredSpec(world), "gone");
-  await world.activities.settleDelete((await world.lastOperation()).id, { done: true });
+  await world.activities.endChange((await world.lastOperation()).id, { done: true });
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
 });
 
@@ -262,7 +265,10 @@ test("a deletion past its deadline keeps its place until the host confirms it", 
   await world.expire.deleteDatabase(id);
   await world.releaseJob();
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
-  expect(await world.events()).toMatchObject([{}, { status: "failed", message: expect.stringContaining("confirmed") }]);
+  expect(await world.events()).toMatchObject([
+    {},
+    { status: "failed", message_code: texts.deletionUnconfirmed().code },
+  ]);
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0 });
 
   await host.report(await desiredSpec(world), "gone");
@@ -284,7 +290,7 @@ test("a port is reused only after its node was released", async () => {
   expect((await world.nodes()).map(({ port }) => port)).toEqual([20_000, 20_001]);
 
   await host.report(tombstone, "gone");
-  await world.activities.settleDelete(deletion.id, { done: true });
+  await world.activities.endChange(deletion.id, { done: true });
   await activeDatabase(world, alice, host);
   expect((await world.nodes()).map(({ port }) => port).sort((a, b) => a - b)).toEqual([20_000, 20_000, 20_001]);
 });

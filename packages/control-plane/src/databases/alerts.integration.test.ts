@@ -6,6 +6,7 @@ import { startGateway } from "#testing/gateway.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { createAlertsJob } from "./alerts-job.ts";
+import { texts } from "./texts.ts";
 
 type Notifications = { data: { severity: string; label: string; entity: { id: number } }[] };
 
@@ -19,7 +20,7 @@ async function createFixture(world: World, disk: { state: DiskState; usedMb?: nu
   const operation = await world.lastOperation();
   await world.activities.setDesiredNodes(operation.id);
   await agent.poll();
-  await world.activities.settleProvision(operation.id, { done: true });
+  await world.activities.endChange(operation.id, { done: true });
   const judge = createAlertsJob(world);
   return {
     alice,
@@ -50,7 +51,7 @@ test("a filling disk is announced once, worsens once, and is resolved when there
   const stranger = await world.customer();
   expect((await stranger.get<Notifications>("/v4/account/notifications")).body.data).toEqual([]);
   await reportDisk("read_only");
-  expect(await notifications()).toMatchObject([{ severity: "critical", label: "Database is read-only" }]);
+  expect(await notifications()).toMatchObject([{ severity: "critical", label: texts.diskFullTitle().text }]);
   await reportDisk("ok");
   expect(await notifications()).toEqual([]);
   expect((await events()).toSorted()).toEqual(["finished", "notification", "notification"]);

@@ -2,6 +2,7 @@ import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { aMinuteLater, databaseFixture, updatesOf, desiredSpec } from "#testing/active-database.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const NEWER = "c".repeat(64);
 const setEngineImage = (world: World, image: string) =>
@@ -25,7 +26,7 @@ test("suspend: suspended once the host reports it stopped; DNS records, port and
   expect(await world.checkPhase(id, "change")).toEqual({ state: "pending" });
   await host.report(await desiredSpec(world), "stopped");
   expect(await world.checkPhase(id, "change")).toEqual({ state: "observed" });
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   const after = (await alice.get(database.url)).body;
   expect(after).toMatchObject({ status: "suspended", port, hosts });
@@ -41,19 +42,22 @@ test("resume: active when the host reports it running; given up, suspended with 
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
-  await world.activities.settleChange((await world.lastOperation()).id, { done: true });
+  await world.activities.endChange((await world.lastOperation()).id, { done: true });
 
   await alice.post(`${database.url}/resume`);
   const first = await world.lastOperation();
   expect((await alice.get(database.url)).body).toMatchObject({ status: "resuming" });
   await world.activities.applyChange(first.id);
   expect(await desiredSpec(world)).not.toHaveProperty("power");
-  await world.activities.settleChange(first.id, { done: false, message: "container: exit 1" });
+  await world.activities.endChange(first.id, {
+    done: false,
+    message: texts.hostReported({ message: "container: exit 1" }),
+  });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "suspended" });
   expect(await desiredSpec(world)).toMatchObject({ power: "off" });
   expect((await updatesOf(world)).at(-1)).toMatchObject({
     status: "failed",
-    message: expect.stringMatching(/stays suspended.*exit 1/),
+    message: texts.resumeFailed({ why: "container: exit 1" }).text,
   });
 
   await alice.post(`${database.url}/resume`);
@@ -61,7 +65,7 @@ test("resume: active when the host reports it running; given up, suspended with 
   await world.activities.applyChange(second.id);
   await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(second.id, "change")).toEqual({ state: "observed" });
-  await world.activities.settleChange(second.id, { done: true });
+  await world.activities.endChange(second.id, { done: true });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
@@ -76,7 +80,9 @@ test("a suspension that no host confirmed by the deadline ends active, with powe
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await desiredSpec(world)).not.toHaveProperty("power");
-  expect((await updatesOf(world)).at(-1)).toMatchObject({ message: expect.stringContaining("in time") });
+  expect((await updatesOf(world)).at(-1)).toMatchObject({
+    message: texts.suspendFailed({ why: texts.hostLate().text }).text,
+  });
 });
 
 test("reset: the new password is shown at once, and the event is finished when the host has applied it", async () => {
@@ -94,7 +100,7 @@ test("reset: the new password is shown at once, and the event is finished when t
   await world.activities.applyChange(id);
   expect(await desiredSpec(world)).toMatchObject({ credentials: { version: 2 } });
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_credentials_reset", status: "finished" });
@@ -118,7 +124,7 @@ test.each([["requested"], ["not requested"]])(
     expect((await world.events()).at(-1)).toMatchObject({
       action: "database_credentials_reset",
       status: "failed",
-      message: expect.stringContaining("goes on trying to set it"),
+      message_code: texts.passwordNotSet({ why: "" }).code,
     });
     expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   },
@@ -140,7 +146,7 @@ test("patch now: the engine's newer image is desired, the version stays, and not
     engine: { image: NEWER, version: "9.7.4", prepared: "b".repeat(64) },
   });
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({
     status: "active",
@@ -159,7 +165,10 @@ test("after a failed patch the previous image is desired again, and the window r
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
   await host.report(await desiredSpec(world), "failed", { message: "image: not on this host" });
-  await world.activities.settleChange(id, { done: false, message: "image: not on this host" });
+  await world.activities.endChange(id, {
+    done: false,
+    message: texts.hostReported({ message: "image: not on this host" }),
+  });
 
   expect(await desiredSpec(world)).toMatchObject({ generation: 3, engine: { image: "a".repeat(64) } });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", image: "a".repeat(64), patch_due_at });
@@ -200,7 +209,7 @@ test("a change does not recreate a database that its host has lost", async () =>
   const { id } = await world.lastOperation();
 
   expect(await world.activities.applyChange(id)).toBe("not there");
-  await world.activities.settleChange(id, { done: false, message: "lost" });
+  await world.activities.endChange(id, { done: false, message: texts.hostLate() });
 
   expect(await world.nodes()).toMatchObject([{ desired_spec: null }]);
 });

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseOnAgent, shortenDeadline, until, untilSettled } from "#testing/database-on-agent.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { ENGINE, newWorld, PLAN, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
+import { texts as operationTexts } from "./workflows/texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -127,7 +129,7 @@ test("reset: with a host that is away at the deadline, it stays desired until th
 
   expect((await world.events()).at(-1)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("goes on trying to set it"),
+    message_code: texts.passwordNotSet({ why: "" }).code,
   });
   expect((await world.nodes())[0]?.desired_spec).toMatchObject({ credentials: { version: 2 } });
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active" });
@@ -150,6 +152,6 @@ test("no room: nothing is sent to the host, and the type is the previous one", a
   expect((await world.events()).at(-1)).toMatchObject({
     action: "database_resize",
     status: "failed",
-    message: expect.stringContaining("no room"),
+    message: texts.resizeFailed({ why: operationTexts.noCapacityOnHost().text }).text,
   });
 });

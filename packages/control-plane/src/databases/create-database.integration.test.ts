@@ -137,7 +137,7 @@ test("malformed and unavailable values are refused at once", async () => {
       reason:
         'allow_list[0] must be a valid value: an IPv4 or IPv6 address, or a CIDR range, not "10.0.0.0/33": its prefix is at most 32',
     },
-    { field: "private_network", reason: "private_network is not offered here: leave it out." },
+    { field: "private_network", reason: "private_network is not offered. Omit it." },
     { field: "region", reason: `region must be a valid value: ${REGION}` },
     { field: "type", reason: `type must be a valid value: ${PLAN}` },
     { field: "engine", reason: `engine must be a valid value: mysql/9, ${ENGINE}` },

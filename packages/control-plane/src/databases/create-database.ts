@@ -23,6 +23,8 @@ import { faultsOfEngineConfig } from "./engine-config.ts";
 import { engineIdsOf, newestNamed } from "./engine-id.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
+import { texts } from "./texts.ts";
+import { usageOf } from "./usage.ts";
 import { requireForkable, restoreTimeOf } from "./timelines/fork.ts";
 import type { ForkInput } from "./timelines/fork-input.ts";
 import { viewOfDatabase } from "./view.ts";
@@ -153,13 +155,6 @@ async function workOf(
   };
 }
 
-export const usageOf = (plan: Pick<Plan, "memory_mb" | "disk_mb">, clusterSize: number) => ({
-  databases: 1,
-  nodes: clusterSize,
-  memory_mb: plan.memory_mb * clusterSize,
-  disk_mb: plan.disk_mb * clusterSize,
-});
-
 async function requireCapability(db: Db, accountId: number): Promise<void> {
   const account = await db
     .selectFrom("accounts")
@@ -167,10 +162,7 @@ async function requireCapability(db: Db, accountId: number): Promise<void> {
     .where("id", "=", accountId)
     .executeTakeFirstOrThrow();
   if (!(await mayHaveDatabases(db, account, true)))
-    throw new DomainError("forbidden", {
-      reason:
-        "Managed Databases are open only to accounts that have an active database, and this account has none. Ask the operator for the capability.",
-    });
+    throw new DomainError("forbidden", { reason: texts.notForThisAccount() });
 }
 
 /** Checks every choice of the request, and reports all refusals at once, each with the valid values. */
@@ -194,7 +186,7 @@ function faultsOf(
   const { cluster_size = 1, type } = request;
   const oneOf = (field: string, valid: readonly string[]): ErrorDetail => ({
     field,
-    reason: invalidReason(field, valid.join(", ") || "none is offered yet"),
+    reason: invalidReason(field, texts.notOffered({ valid })),
   });
   return [
     ...(request.region === undefined || region !== undefined

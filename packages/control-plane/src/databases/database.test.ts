@@ -1,5 +1,6 @@
 import { DatabaseStatus } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { invalidReason } from "#platform/errors.ts";
 import {
   faultsOfFixedFields,
   faultsOfType,
@@ -9,6 +10,7 @@ import {
   statusAfter,
   statusDuring,
 } from "./database.ts";
+import { texts } from "./texts.ts";
 
 const may = (action: Parameters<typeof requireActionAllowed>[0]): string[] =>
   DatabaseStatus.options.filter((status) => {
@@ -28,7 +30,7 @@ test("the actions that are allowed in each status", () => {
 
 test("a refusal names the status and the statuses that would be valid", () => {
   expect(() => requireActionAllowed("delete", "provisioning")).toThrow(
-    "Cannot delete a database that is provisioning; it must be active, failed or degraded.",
+    texts.wrongStatus({ action: "delete", status: "provisioning", allowed: ["active", "failed", "degraded"] }).text,
   );
 });
 
@@ -97,7 +99,10 @@ test.each([
   expect(faultsOfFixedFields(made, change)).toEqual([
     {
       field,
-      reason: expect.stringMatching(`^${field} cannot be changed: it stays .+\\. Send that, or leave it out\\.$`),
+      reason: {
+        code: texts.fieldFixed({ field, equal: [] }).code,
+        text: expect.stringMatching(`^${field} cannot be changed: it stays .+`),
+      },
     },
   ]);
 });
@@ -111,13 +116,13 @@ const plans = { current: large, offered: [small, twin, large, huge] };
 
 test.each(["s", "l", "nowhere"])("from l to %s is refused with the plans that have more disk", (type) => {
   expect(faultsOfType(plans, { type, listChanges: false })).toEqual([
-    { field: "type", reason: "type must be a valid value: h (more disk)" },
+    { field: "type", reason: invalidReason("type", texts.typeNotLarger({ current: "l", larger: ["h"] })) },
   ]);
 });
 
 test("a plan with the same disk is not larger", () => {
   expect(faultsOfType({ ...plans, current: small }, { type: "t", listChanges: false })).toEqual([
-    { field: "type", reason: "type must be a valid value: l, h (more disk)" },
+    { field: "type", reason: invalidReason("type", texts.typeNotLarger({ current: "s", larger: ["l", "h"] })) },
   ]);
   expect(faultsOfType({ ...plans, current: small }, { type: "l", listChanges: false })).toEqual([]);
 });
@@ -127,8 +132,8 @@ test("the largest plan cannot grow, and a list cannot change together with the t
     ({ reason }) => reason,
   );
   expect(reasons).toEqual([
-    "type must be a valid value: none has more disk than h",
-    "type and allow_list cannot be changed in one request; send one after the other",
+    invalidReason("type", texts.typeNotLarger({ current: "h", larger: [] })),
+    texts.typeChangedWithAllowList(),
   ]);
 });
 
@@ -139,9 +144,9 @@ test("one node does not replicate, three are semi-synchronous by default, other 
   expect(replicationOf({ cluster_size: 3, replication_type: "semi_synch" })).toBe("semi_synch");
   expect(replicationOf({ cluster_size: 3, replication_type: "asynch" })).toBe("asynch");
   const reasonOf = (cluster_size: 1 | 3, replication_type: "none" | "asynch" | "semi_synch") =>
-    replicationFaults({ cluster_size, replication_type })[0]?.reason;
-  expect(reasonOf(1, "semi_synch")).toContain("none, for a database of one node");
-  expect(reasonOf(3, "none")).toContain("semi_synch or asynch, for a database of three nodes");
-  expect(reasonOf(1, "asynch")).toContain("none");
+    replicationFaults({ cluster_size, replication_type })[0]?.reason.code;
+  expect(reasonOf(1, "semi_synch")).toBe(texts.oneNodeIsNotReplicated().code);
+  expect(reasonOf(3, "none")).toBe(texts.threeNodesAreReplicated().code);
+  expect(reasonOf(1, "asynch")).toBe(texts.oneNodeIsNotReplicated().code);
   expect([reasonOf(1, "none"), reasonOf(3, "asynch"), reasonOf(3, "semi_synch")]).toEqual(Array(3).fill(undefined));
 });

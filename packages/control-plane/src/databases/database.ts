@@ -1,8 +1,10 @@
 import type { DatabaseStatus, MysqlDatabaseChange, NewMysqlDatabase } from "@moorage/contract";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { Plan } from "#regions/index.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { idsOfEngine } from "./engine-id.ts";
+import { texts } from "./texts.ts";
 
 /** The statuses of a database and what is allowed in each. No other file decides a status. */
 
@@ -88,18 +90,13 @@ const courses: Record<Work, Course> = {
 export class WrongDatabaseStatus extends DomainError {
   override readonly name = "WrongDatabaseStatus";
   constructor(action: DatabaseAction, status: DatabaseStatus) {
-    super("wrong-state", {
-      reason: `Cannot ${action} a database that is ${status}; it must be ${listOf(allowed[action])}.`,
-    });
+    super("wrong-state", { reason: texts.wrongStatus({ action, status, allowed: allowed[action] }) });
   }
 }
 
 export function requireActionAllowed(action: DatabaseAction, status: DatabaseStatus): void {
   if (!allowed[action].includes(status)) throw new WrongDatabaseStatus(action, status);
 }
-
-const listOf = (words: readonly string[]): string =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 
 export const initialStatus: DatabaseStatus = courses.provision.during;
 
@@ -151,10 +148,7 @@ export function faultsOfFixedFields(
   return Object.entries(fixed)
     .map(([field, equal]) => ({ field, equal, sent: change[field as keyof MysqlDatabaseChange] }))
     .filter(({ equal, sent }) => sent !== undefined && !equal.includes(sent))
-    .map(({ field, equal }) => ({
-      field,
-      reason: `${field} cannot be changed: it stays ${equal.join(" or ")}. Send that, or leave it out.`,
-    }));
+    .map(({ field, equal }) => ({ field, reason: texts.fieldFixed({ field, equal }) }));
 }
 
 /** A database only grows. A resize must be the only change, so a new allow list has to wait. */
@@ -163,28 +157,22 @@ export function faultsOfType(
   { type, listChanges }: { type: string; listChanges: boolean },
 ): ErrorDetail[] {
   const larger = offered.filter(({ disk_mb }) => disk_mb > current.disk_mb).map(({ id }) => id);
-  const valid = larger.length === 0 ? `none has more disk than ${current.id}` : `${larger.join(", ")} (more disk)`;
+  const notLarger = texts.typeNotLarger({ current: current.id, larger });
   return [
-    ...(larger.includes(type) ? [] : [{ field: "type", reason: invalidReason("type", valid) }]),
-    ...(listChanges
-      ? [{ field: "type", reason: "type and allow_list cannot be changed in one request; send one after the other" }]
-      : []),
+    ...(larger.includes(type) ? [] : [{ field: "type", reason: invalidReason("type", notLarger) }]),
+    ...(listChanges ? [{ field: "type", reason: texts.typeChangedWithAllowList() }] : []),
   ];
 }
 
 export const labelTaken = (label: string): DomainError =>
-  new DomainError("invalid", {
-    field: "label",
-    reason: `Label must be unique among your databases: "${label}" is taken.`,
-  });
+  new DomainError("invalid", { field: "label", reason: texts.labelTaken({ label }) });
 
 type Replicated = Pick<NewMysqlDatabase, "cluster_size" | "replication_type">;
 
 export function replicationFaults({ cluster_size, replication_type }: Partial<Replicated>): ErrorDetail[] {
   if (cluster_size === undefined || replication_type === undefined) return [];
   if ((cluster_size === 1) === (replication_type === "none")) return [];
-  const valid =
-    cluster_size === 1 ? "none, for a database of one node" : "semi_synch or asynch, for a database of three nodes";
+  const valid = cluster_size === 1 ? texts.oneNodeIsNotReplicated() : texts.threeNodesAreReplicated();
   return [{ field: "replication_type", reason: invalidReason("replication_type", valid) }];
 }
 
@@ -200,13 +188,18 @@ export const plansFor = (offered: readonly Plan[], clusterSize: number): Plan[] 
   offered.filter(({ memory_mb }) => clusterSize === 1 || memory_mb >= LEAST_MEMORY_OF_THREE_MB);
 
 /** Why a type is refused, with the valid ones. */
-export function typeReason(offered: readonly Plan[], clusterSize: number, type: string): string {
+export function typeReason(offered: readonly Plan[], clusterSize: number, type: string): Text {
   const valid = plansFor(offered, clusterSize).map(({ id }) => id);
-  const listed = valid.join(", ") || "none is offered yet";
   const small = offered.find(({ id }) => id === type);
-  const why =
+  return invalidReason(
+    "type",
     small === undefined || clusterSize === 1
-      ? ""
-      : ` (each of three nodes needs at least ${LEAST_MEMORY_OF_THREE_MB} MB of memory, and ${type} has ${small.memory_mb})`;
-  return invalidReason("type", `${listed}${why}`);
+      ? texts.notOffered({ valid })
+      : texts.typeTooSmallForThreeNodes({
+          valid,
+          type,
+          memoryMb: small.memory_mb,
+          leastMemoryMb: LEAST_MEMORY_OF_THREE_MB,
+        }),
+  );
 }

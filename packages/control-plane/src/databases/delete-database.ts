@@ -8,7 +8,7 @@ import { requireActionAllowed } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
 import { meterDatabase } from "./meter-database.ts";
-import { openWork } from "./open-work.ts";
+import { openWork } from "./changes/open-work.ts";
 import { stopDailyPoints } from "./timeline-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -60,8 +60,6 @@ export async function openDeletion(tx: Tx, database: DatabaseRow, deletion: Dele
   await meterDatabase(tx, { ...database, ...deleted }, at);
   await openWork(tx, database, {
     kind: "deleteDatabase",
-    audited: "delete_database",
-    events: ["database_delete"],
     username,
     at,
     deadlineSeconds: deleteDeadlineSeconds,

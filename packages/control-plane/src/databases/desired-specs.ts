@@ -21,12 +21,15 @@ import { findArchiveContext } from "./timeline-store.ts";
 
 /** The database of an operation, locked, and everything that its nodes' specs are made from. */
 export async function loadDatabase(tx: Tx, operationId: number, archive: ArchiveSettings) {
+  const { account_id, entity_id } = await findOperation(tx, operationId);
+  const database = await lockDatabase(tx, account_id, entity_id);
+  // Read under the row's lock: a step of an operation that has ended meanwhile must have no effect.
   const operation = await findOperation(tx, operationId);
-  const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
+  const isOpen = operation.settled_at === null;
   const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
   if (plan === undefined || engine === undefined)
     throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
-  return { operation, database, plan, engine, archiveContext: await findArchiveContext(tx, database, archive) };
+  return { operation, isOpen, database, plan, engine, archiveContext: await findArchiveContext(tx, database, archive) };
 }
 
 export type SpecContext = {

@@ -17,7 +17,7 @@ test.each([
     [`${primary} A 192.0.2.1`, `${primary} AAAA 2001:db8::1`, `${secondary} A 10.0.0.1`, `${secondary} AAAA`],
   ],
   [
-    "without a private network both names lead to the public addresses",
+    "without a private network both names have the public addresses",
     [{ address: "192.0.2.1", address6: "2001:db8::1", private_address: null }],
     [
       ...[`${primary} A 192.0.2.1`, `${primary} AAAA 2001:db8::1`],

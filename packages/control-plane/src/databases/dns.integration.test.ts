@@ -7,6 +7,7 @@ import { simulateAgent } from "#testing/simulated-agent.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
 import { createDnsActivities, createDnsJob } from "./dns-activities.ts";
+import { texts } from "./texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 const own = { address6: "fd00::1", private_address: "10.126.0.1" };
@@ -137,7 +138,7 @@ test("a DNS server that is down for too long fails the database with the reason"
 
   expect(await settled(world)).toBe("failed");
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "failed", hosts: { primary: null } });
-  expect((await world.events())[0]?.message).toMatch(/name server/);
+  expect((await world.events())[0]?.message_code).toBe(texts.dnsNotPublished().code);
 });
 
 test("the job corrects active databases without DNS records and deleted ones with them", async () => {
@@ -154,7 +155,7 @@ test("the job corrects active databases without DNS records and deleted ones wit
   await runDnsJob();
   expect(await found(dns, id)).toEqual(nothing);
   await world.activities.setDesiredNodes(operation.id);
-  await world.activities.settleProvision(operation.id, { done: true });
+  await world.activities.endChange(operation.id, { done: true });
 
   await runDnsJob();
   expect(await found(dns, id)).toEqual(addressesOf(host));

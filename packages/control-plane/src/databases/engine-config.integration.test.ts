@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { databaseFixture } from "#testing/active-database.ts";
 import { newWorld } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 
@@ -38,7 +39,7 @@ test("a setting with a value is refused by its dotted name, never dropped", asyn
     body: {
       errors: ["binlog_retention_period", "mysql.sql_mode", "mysql.sql_require_primary_key"].map((name) => ({
         field: `engine_config.${name}`,
-        reason: `engine_config.${name} cannot be set: settings of the engine cannot be changed on this installation yet. Leave it out.`,
+        reason: texts.engineSettingFixed({ field: `engine_config.${name}` }).text,
       })),
     },
   };

@@ -1,5 +1,6 @@
 import type { EngineConfig } from "@moorage/contract";
 import type { ErrorDetail } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 /**
  * Clients send the object with every setting absent or null, which requests nothing. A value is never dropped silently.
@@ -7,7 +8,7 @@ import type { ErrorDetail } from "#platform/errors.ts";
 export const faultsOfEngineConfig = (config: EngineConfig | undefined): ErrorDetail[] =>
   settingsIn("engine_config", config ?? {}).map((field) => ({
     field,
-    reason: `${field} cannot be set: settings of the engine cannot be changed on this installation yet. Leave it out.`,
+    reason: texts.engineSettingFixed({ field }),
   }));
 
 const settingsIn = (group: string, settings: object): string[] =>

@@ -1,14 +1,17 @@
-import type { EventAction, EventStatus, Notification } from "@moorage/contract";
+import type { EventAction, EventStatus } from "@moorage/contract";
 import type { DiskState } from "@moorage/contract/agent";
 import { forTenants } from "#fleet/index.ts";
+import type { Notice } from "#notifications/index.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 /** What a host found. It reports `disk` when it changes, and a verification after each attempt. */
 export type NodeAlert = { kind: "disk"; disk: DiskState } | { kind: "verification"; ok: boolean; message: string };
 
 /** What the tenant gets: an event, and a notification that is opened or closed. */
 export type Judgement = {
-  event?: { action: EventAction; status: EventStatus; message: string };
-  notice?: Pick<Notification, "type" | "severity" | "label" | "message" | "body">;
+  event?: { action: EventAction; status: EventStatus; message: Text };
+  notice?: Notice;
 };
 
 /** Pure. `label` is the database's. */
@@ -18,17 +21,17 @@ export function judge(alert: NodeAlert, label: string): Judgement {
 
 function judgeDisk(disk: DiskState, label: string): Judgement {
   if (disk === "ok")
-    return { event: { action: "database_low_disk_space", status: "finished", message: "There is room again." } };
+    return {
+      event: { action: "database_low_disk_space", status: "finished", message: texts.diskSpaceFree({ label }) },
+    };
   const readOnly = disk === "read_only";
-  const message = readOnly
-    ? `The disk of ${label} is full, so it takes no writes; reads work. Resize it to a type with more disk.`
-    : `Nine tenths of the disk of ${label} are used. Delete data or resize it to a type with more disk; when it is full it takes no writes.`;
+  const message = readOnly ? texts.diskFull({ label }) : texts.diskNearlyFull({ label });
   return {
     event: { action: "database_low_disk_space", status: "notification", message },
     notice: {
       type: "notice",
       severity: readOnly ? "critical" : "major",
-      label: readOnly ? "Database is read-only" : "Database is low on disk space",
+      label: readOnly ? texts.diskFullTitle() : texts.diskNearlyFullTitle(),
       message,
       body: null,
     },
@@ -37,15 +40,15 @@ function judgeDisk(disk: DiskState, label: string): Judgement {
 
 function judgeVerification({ ok, message }: { ok: boolean; message: string }, label: string): Judgement {
   if (ok) return {};
-  const found = forTenants(message);
+  const why = forTenants(message);
   return {
-    event: { action: "database_backup_verification", status: "failed", message: found },
+    event: { action: "database_backup_verification", status: "failed", message: texts.hostReported({ message: why }) },
     notice: {
       type: "notice",
       severity: "critical",
-      label: "Backup failed its verification",
-      message: `The newest backup of ${label} could not be restored for a check: ${found}`,
-      body: "The database itself is not affected. The operator can see it too; take a snapshot to have another backup.",
+      label: texts.verificationFailedTitle(),
+      message: texts.verificationFailed({ label, why }),
+      body: texts.verificationFailedAdvice(),
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Updates } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { invalidReason } from "#platform/errors.ts";
 import { changedUpdates, defaultUpdates, faultsOfUpdates, nextWindow, windowAt } from "./maintenance-window.ts";
+import { texts } from "./texts.ts";
 
 const monthly = { ...defaultUpdates, frequency: "monthly", week_of_month: 2 } as const;
 
@@ -21,7 +23,7 @@ test("a monthly window needs its week", () => {
   expect(faultsOfUpdates(weekless)).toEqual([
     {
       field: "updates.week_of_month",
-      reason: "updates.week_of_month must be a valid value: 1 to 4, for a monthly window",
+      reason: invalidReason("updates.week_of_month", texts.weekOfMonthMissing()),
     },
   ]);
   expect(faultsOfUpdates(changedUpdates(monthly, { week_of_month: null }))).toHaveLength(1);

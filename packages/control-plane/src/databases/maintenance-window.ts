@@ -1,5 +1,6 @@
 import type { MysqlDatabaseChange, Updates } from "@moorage/contract";
 import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 export const defaultUpdates: Updates = {
   frequency: "weekly",
@@ -22,7 +23,7 @@ export const faultsOfUpdates = ({ frequency, week_of_month }: Updates): ErrorDet
     ? [
         {
           field: "updates.week_of_month",
-          reason: invalidReason("updates.week_of_month", "1 to 4, for a monthly window"),
+          reason: invalidReason("updates.week_of_month", texts.weekOfMonthMissing()),
         },
       ]
     : [];

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { aMinuteLater, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, later } from "#testing/archive-records.ts";
 import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 
@@ -18,7 +19,7 @@ async function change(world: World, ask: () => Promise<{ status: number }>, done
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
   aMinuteLater(world);
-  await world.activities.settleChange(id, { done });
+  await world.activities.endChange(id, { done });
 }
 
 test("a database is metered from active until its deletion is accepted, by its present properties", async () => {
@@ -53,7 +54,7 @@ test("a database that could not be provisioned costs nothing, and its deletion i
   const { id } = await world.lastOperation();
   await world.activities.setDesiredNodes(id);
 
-  await world.activities.settleProvision(id, { done: false, message: "exit 1" });
+  await world.activities.endChange(id, { done: false, message: texts.hostReported({ message: "exit 1" }) });
   await alice.delete(`${INSTANCES}/${body.id}`);
 
   expect(await factsOf(world, body)).toEqual([]);
@@ -78,7 +79,7 @@ test("a patch, a new password and a repeated step are not metered", async () => 
   const { alice, database } = await databaseFixture(world);
 
   await change(world, () => alice.post(`${database.url}/credentials/reset`));
-  await world.activities.settleChange((await world.lastOperation()).id, { done: true });
+  await world.activities.endChange((await world.lastOperation()).id, { done: true });
 
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
 });
@@ -107,7 +108,7 @@ test("a fork is metered like any other database, from when it is active; its sou
   expect(await factsOf(world, body)).toEqual([]);
   aMinuteLater(world);
 
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await factsOf(world, body)).toEqual([{ state: "running", plan: PLAN, at: world.time.now }]);
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
@@ -122,7 +123,7 @@ test("an undeleted database is metered again, from when it is active", async () 
   const deletion = await world.lastOperation();
   await world.activities.setTombstones(deletion.id);
   await host.report(await desiredSpec(world), "gone");
-  await world.activities.settleDelete(deletion.id, { done: true });
+  await world.activities.endChange(deletion.id, { done: true });
   aMinuteLater(world);
 
   await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
@@ -130,7 +131,7 @@ test("an undeleted database is metered again, from when it is active", async () 
   await world.activities.setDesiredNodes(id);
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`, `ended ${PLAN}`]);
   aMinuteLater(world);
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect((await factsOf(world, database)).slice(1)).toMatchObject([
     { state: "ended" },

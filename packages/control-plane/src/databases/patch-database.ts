@@ -6,11 +6,12 @@ import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import { findEngineVersion } from "#regions/index.ts";
-import { type ChangeDeps, changeDatabase } from "./change-database.ts";
-import { changes } from "./changes.ts";
+import { type ChangeDeps, changeDatabase } from "./changes/change-database.ts";
+import { columnChanges } from "./changes/column-changes.ts";
 import { unlike } from "./clusters/rolling/own-version.ts";
 import type { DatabaseChange, DatabaseRow } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
+import { texts } from "./texts.ts";
 
 /**
  * Applies the engine's newest node image now. With none pending, the request is accepted and its event is finished at
@@ -35,10 +36,10 @@ export async function pendingPatch(tx: Tx, database: DatabaseRow): Promise<Datab
 async function recordNothing(tx: Tx, database: DatabaseRow, username: string, at: Date): Promise<undefined> {
   await requireCurrent(tx);
   const { account_id: account, id } = database;
-  await audit(tx, { at, account, actor: username, action: changes.patchDatabase.audited, target: targetOf(id) });
+  await audit(tx, { at, account, actor: username, action: columnChanges.patchDatabase.audited, target: targetOf(id) });
   await emit(tx, {
     ...{ accountId: account, username, action: "database_update", status: "finished", entity: entityOf(database), at },
-    message: "No patch was pending.",
+    message: texts.noPatchPending(),
     requested: true,
   });
 }

@@ -219,7 +219,7 @@ test("over a year of monthly images each database is patched once inside its win
       started.set(key, (started.get(key) ?? 0) + 1);
       if (windowAt(updates, now) === undefined || engine_version !== ENGINE)
         outside.push(`${key} ${now.toISOString()}`);
-      await world.activities.settleChange(id, { done: true });
+      await world.activities.endChange(id, { done: true });
     }
   }
 

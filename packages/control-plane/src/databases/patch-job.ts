@@ -1,7 +1,7 @@
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
-import { openChange } from "./change-database.ts";
+import { openChange } from "./changes/change-database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
 import { nextWindow, windowAt } from "./maintenance-window.ts";
 import { pendingPatch } from "./patch-database.ts";

@@ -9,12 +9,14 @@ import { createCluster } from "./clusters/cluster-store.ts";
 import { followPrimary } from "./clusters/async-primary/recover-primary.ts";
 import { followMembers, isMember, reissueToOthers } from "./clusters/recover-members.ts";
 import { unlike } from "./clusters/rolling/own-version.ts";
-import { newPassword, usageOf } from "./create-database.ts";
+import { newPassword } from "./create-database.ts";
+import { usageOf } from "./usage.ts";
 import { type DatabaseRow, insertDatabase, saveDatabase } from "./database-store.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates, nextWindow } from "./maintenance-window.ts";
 import { meterDatabase } from "./meter-database.ts";
 import { type Context, findById, isSame, specOf } from "./recovery.ts";
+import { texts } from "./texts.ts";
 import { allowGap } from "./timeline-store.ts";
 import { adoptTimeline } from "./timelines/recover-timeline.ts";
 
@@ -47,14 +49,13 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
     await meterDatabase(tx, database, now);
     await takeWithoutLimits(tx, account, usageOf(plan, database.cluster_size));
     await audit(tx, { at: now, account, actor: "operator", action: "recover_database", target: targetOf(id) });
-    const message = "Recovered after the control plane was restored from a backup. The password is new.";
     await emit(tx, {
       accountId: account,
       username: null,
       action: "database_create",
       status: "finished",
       entity: entityOf(database),
-      message,
+      message: texts.recovered(),
       at: now,
     });
   }

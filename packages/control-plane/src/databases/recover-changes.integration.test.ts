@@ -5,6 +5,7 @@ import { copyOf } from "#testing/copy-of.ts";
 import { type Gateway, startGateway } from "#testing/gateway.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { ENGINE, newWorld, PLAN, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 const NEWER = "c".repeat(64);
@@ -26,7 +27,7 @@ async function createFixture(world: World, gateway: Gateway) {
     ...{ alice, url, id, applied },
     view: async () => (await alice.get(url)).body,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
-    followed: async () => world.activities.settleChange(await applied(), { done: true }),
+    followed: async () => world.activities.endChange(await applied(), { done: true }),
     async recover() {
       let done = false;
       const command = world.operator.post("/admin/recover", { wait_seconds: 300 }).finally(() => {
@@ -87,7 +88,7 @@ test("after a reset that the backup lacks the password is a new one, and the old
 
   expect([first, second]).not.toContain(await passwordNow());
   expect(database.specOnHost().credentials.version).toBe(3);
-  expect((await world.events()).at(-1)).toMatchObject({ message: expect.stringContaining("The password is new") });
+  expect((await world.events()).at(-1)).toMatchObject({ message_code: texts.recoveredWithPassword().code });
 });
 
 test.each([
@@ -100,7 +101,7 @@ test.each([
   await database.alice.post(`${database.url}/suspend`);
   const setBack = await copyOf(world.db);
   const operation = await database.applied();
-  await world.activities.settleChange(operation, { done: end === "done" });
+  await world.activities.endChange(operation, { done: end === "done" });
   if (end === "given up") await database.applied();
   await setBack();
   expect(await database.view()).toMatchObject({ status: "suspending" });

@@ -5,7 +5,8 @@ import { takeWithoutLimits } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
-import { changeOf, changes, type KeptColumn } from "./changes.ts";
+import { sameSources } from "./allow-list.ts";
+import { columnChangeOf, columnChanges, type KeptColumn } from "./changes/column-changes.ts";
 import { unlike } from "./clusters/rolling/own-version.ts";
 import { newPassword } from "./create-database.ts";
 import { statusAfter, statusByPower } from "./database.ts";
@@ -13,22 +14,25 @@ import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { entityOf, passwordPlace } from "./entity.ts";
 import { meterDatabase } from "./meter-database.ts";
 import { plannedPatch } from "./plan-patches.ts";
-import { differenceOf } from "./resize-database.ts";
-import { settle } from "./settle.ts";
+import { differenceOf } from "./usage.ts";
+import { settle } from "./changes/settle.ts";
+import { texts } from "./texts.ts";
 
 type Context = { tx: Tx; sealer: Sealer; now: Date };
 type Reported = Pick<DatabaseRow, KeptColumn>;
 
 /**
- * A host has a later spec of this database than our restored rows: its size, power and image count. With ours a disk
- * would have to shrink, and a suspended database would start. The password of a later reset is lost with its row, and
- * the one before it must not come back, so there is a new one.
+ * A host has a later spec of this database than our restored rows: its size, power, image and allow list count. With
+ * ours a disk would have to shrink, a suspended database would start, and a source that the tenant removed would be
+ * admitted again. The password of a later reset is lost with its row, and the one before it must not come back, so there
+ * is a new one.
  */
 export async function followChanges(context: Context, before: DatabaseRow, later: NodeSpec): Promise<DatabaseRow> {
   const { tx, sealer, now } = context;
   if (before.deleted_at !== null || before.image === null) return before;
   const { account_id, id } = before;
-  const reported: Reported = { plan: later.database.plan, powered: later.power !== "off", image: later.engine.image };
+  const { plan, allow_list } = later.database;
+  const reported: Reported = { plan, allow_list, powered: later.power !== "off", image: later.engine.image };
   const [from, to] = [await findPlan(tx, before.plan), await findPlan(tx, reported.plan)];
   const engine = (await findEngineVersion(tx, before.engine_version)) as EngineVersion;
   if (from === undefined || to === undefined) return before;
@@ -58,7 +62,7 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   await emit(tx, {
     ...{ accountId: account_id, username: null, action: "database_update", status: "finished" },
     entity: entityOf(after),
-    message: `Recovered after the control plane was restored from a backup: type and power are those of its host.${isReset ? " The password is new." : ""}`,
+    message: isReset ? texts.recoveredWithPassword() : texts.recoveredState(),
     at: now,
   });
   return after;
@@ -71,8 +75,10 @@ async function nodesDiffer(tx: Tx, database: DatabaseRow, { node: own, engine }:
   return unlike(database, engine, others) > 0;
 }
 
-const differs = (database: Reported, reported: Reported): boolean =>
-  database.plan !== reported.plan || database.powered !== reported.powered || database.image !== reported.image;
+const columns = ["plan", "powered", "image", "allow_list"] as const satisfies readonly KeptColumn[];
+const isEqual = (column: KeptColumn, ours: Reported, theirs: Reported): boolean =>
+  column === "allow_list" ? sameSources(ours[column], theirs[column]) : ours[column] === theirs[column];
+const differs = (ours: Reported, theirs: Reported): boolean => columns.some((column) => !isEqual(column, ours, theirs));
 
 /** Operations that were open in our backup have ended since: successfully, if the host has their result. */
 async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, reported: Reported) {
@@ -81,14 +87,14 @@ async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, repor
     .select(["id", "kind"])
     .where("account_id", "=", database.account_id)
     .where("entity_id", "=", database.id)
-    .where("kind", "in", Object.keys(changes))
+    .where("kind", "in", Object.keys(columnChanges))
     .where("settled_at", "is", null)
     .execute();
   let { status } = database;
   for (const { id, kind } of open) {
-    const { work, keeps } = changeOf(kind);
-    const done = keeps.every((column) => database[column] === reported[column]);
-    await settle(tx, id, { done, message: "Ended by the recovery of the control plane: its host was later." }, now);
+    const { work, keeps } = columnChangeOf(kind);
+    const done = keeps.every((column) => isEqual(column, database, reported));
+    await settle(tx, id, { done, message: texts.changeSuperseded() }, now);
     status = statusAfter(work, status, { done });
   }
   return status;

@@ -11,7 +11,6 @@ import {
 import { followPrimary } from "./clusters/async-primary/recover-primary.ts";
 import { lockDatabase } from "./database-store.ts";
 import { adopt } from "./recover-adopted.ts";
-import { followUpdate } from "./recover-allow-list.ts";
 import { followChanges } from "./recover-changes.ts";
 import { followDeletion } from "./recover-deletion.ts";
 import { type Context, findSame, isSame, specOf, untimed } from "./recovery.ts";
@@ -53,13 +52,12 @@ export async function recoverHost(context: Context, hostId: number, digest: read
 }
 
 async function keep(context: Context, node: NodeRow, report?: NodeReport): Promise<void> {
-  const { tx, epoch, now, found } = context;
+  const { tx, epoch, found } = context;
   const reported = report?.spec;
   const ours = await lockDatabase(tx, node.account_id, node.database_id);
   const desired = { epoch: node.desired_epoch, generation: node.desired_generation };
   const isBehind = reported !== undefined && isSame(ours, reported) && isNewer(reported, desired);
-  const reached = isBehind ? await followUpdate(tx, ours, reported, now) : ours;
-  const updated = isBehind ? await followChanges(context, reached, reported) : reached;
+  const updated = isBehind ? await followChanges(context, ours, reported) : ours;
   const database = isBehind ? await followTimeline(context, updated, reported, report?.timeline) : updated;
   if (isBehind) await followMembers(context, database, reported);
   if (reported !== undefined && isSame(database, reported)) await followPrimary(context, database, reported);

@@ -5,11 +5,12 @@ import { releaseFromLimits } from "#identity/index.ts";
 import { settleOperation } from "#operations/index.ts";
 import { findPlan } from "#regions/index.ts";
 import { isCluster } from "./clusters/cluster-spec.ts";
-import { usageOf } from "./create-database.ts";
+import { usageOf } from "./usage.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { purgeTime } from "./delete-database.ts";
 import { meterDatabase } from "./meter-database.ts";
 import { type Context, findSame, specOf } from "./recovery.ts";
+import { texts } from "./texts.ts";
 import { stopDailyPoints } from "./timeline-store.ts";
 
 /**
@@ -55,7 +56,7 @@ async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): P
     .execute();
   for (const { id, kind, event_id } of open) {
     const done = kind === "deleteDatabase";
-    const message = "Ended by the recovery of the control plane: the database was deleted.";
+    const message = texts.endedByDeletion();
     await settleOperation(tx, id, { outcome: done ? "done" : "failed", message, at: now });
     if (event_id !== null)
       await endEvent(tx, { eventId: event_id, status: done ? "finished" : "failed", message, at: now });

@@ -1,7 +1,7 @@
 import type { Principal } from "#identity/index.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
-import { type ChangeDeps, changeDatabase } from "./change-database.ts";
+import { type ChangeDeps, changeDatabase } from "./changes/change-database.ts";
 import { newPassword } from "./create-database.ts";
 import { passwordPlace } from "./entity.ts";
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { activeDatabase, HOME, OFFICE, databaseFixture, updatesOf, desiredSpec } from "#testing/active-database.ts";
 import { newWorld, PLAN, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
+import { texts as operationTexts } from "./workflows/texts.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 /** More disk, less memory. */
@@ -61,7 +63,7 @@ test("a larger type is shown at once, sent to the host, and done when the host h
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
   await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(operation.id, "change")).toEqual({ state: "observed" });
-  await world.activities.settleChange(operation.id, { done: true });
+  await world.activities.endChange(operation.id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", type: LARGE.id });
   expect((await eventsOf(world)).slice(1)).toEqual(["database_update finished", "database_resize finished"]);
@@ -77,7 +79,10 @@ test("given up, plan, reserved room, the account's limits and the desired state 
   await world.activities.applyChange(id);
   await host.report(await desiredSpec(world), "failed", { message: "volume: xfs_growfs failed" });
 
-  await world.activities.settleChange(id, { done: false, message: "volume: xfs_growfs failed" });
+  await world.activities.endChange(id, {
+    done: false,
+    message: texts.hostReported({ message: "volume: xfs_growfs failed" }),
+  });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", type: PLAN, total_disk_size_gb: 10 });
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));
@@ -86,7 +91,7 @@ test("given up, plan, reserved room, the account's limits and the desired state 
     ["database_update", "database_resize"].map((action) => ({
       action,
       status: "failed",
-      message: expect.stringMatching(/keeps the type.*xfs_growfs failed/),
+      message: texts.resizeFailed({ why: "volume: xfs_growfs failed" }).text,
     })),
   );
   expect(await alice.put(database.url, { type: LARGE.id })).toMatchObject({ status: 200 });
@@ -102,13 +107,13 @@ test("without room on its host nothing is sent or reserved, and the event has th
 
   expect(await world.activities.applyChange(id)).toBe("no room");
   expect((await sizes(world, host, alice.accountId)).host).toEqual([1024, 10_240]);
-  await world.activities.settleChange(id, { done: false, message: "its host has no room for it." });
+  await world.activities.endChange(id, { done: false, message: operationTexts.noCapacityOnHost() });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", type: PLAN });
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));
   expect((await updatesOf(world)).at(-1)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("no room"),
+    message: texts.resizeFailed({ why: operationTexts.noCapacityOnHost().text }).text,
   });
 });
 
@@ -131,7 +136,7 @@ test("with less memory, the old size stays reserved until the host has the new o
 
   await world.activities.applyChange(id);
   expect((await sizes(world, host, alice.accountId)).host).toEqual([1024, 40_960]);
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(DEEP));
 });
@@ -153,12 +158,8 @@ test("a resize beyond the account's limits is refused, and leaves nothing behind
 });
 
 test.each([
-  ["an unknown type", { type: "m9-huge" }, ["m1-deep, m1-large (more disk)"]],
-  [
-    "type and list together",
-    { type: LARGE.id, allow_list: OFFICE },
-    ["type and allow_list cannot be changed in one request"],
-  ],
+  ["an unknown type", { type: "m9-huge" }, [texts.typeNotLarger({ current: PLAN, larger: ["m1-deep", "m1-large"] })]],
+  ["type and list together", { type: LARGE.id, allow_list: OFFICE }, [texts.typeChangedWithAllowList()]],
 ])("%s is refused on the field type", async (_, body, reasons) => {
   await using world = await newWorld();
   const { alice, database } = await createFixtureWithPlans(world);
@@ -167,7 +168,7 @@ test.each([
 
   expect(reply.status).toBe(400);
   expect(reply.body.errors).toEqual(
-    reasons.map((reason) => ({ field: "type", reason: expect.stringContaining(reason) })),
+    reasons.map((reason) => ({ field: "type", reason: expect.stringContaining(reason.text) })),
   );
   expect(await world.openOperations()).toEqual([]);
 });
@@ -180,10 +181,10 @@ test("a deprecated plan cannot be chosen but can be left; a smaller one is refus
 
   expect(await alice.put(database.url, { type: LARGE.id })).toMatchObject({
     status: 400,
-    body: { errors: [{ field: "type", reason: "type must be a valid value: m1-deep (more disk)" }] },
+    body: { errors: [{ field: "type", reason: `type must be a valid value: m1-deep (more disk than ${PLAN})` }] },
   });
   expect(await alice.put(database.url, { type: DEEP.id })).toMatchObject({ status: 200 });
-  await world.activities.settleChange((await world.lastOperation()).id, { done: true });
+  await world.activities.endChange((await world.lastOperation()).id, { done: true });
   expect(await alice.put(database.url, { type: PLAN })).toMatchObject({
     status: 400,
     body: { errors: [{ field: "type", reason: "type must be a valid value: none has more disk than m1-deep" }] },
@@ -218,7 +219,7 @@ test("repeated and concurrent requests and settlements take effect once", async 
 
   await Promise.all([world.activities.applyChange(id), world.activities.applyChange(id)]);
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
-  await Promise.all([1, 2].map(() => world.activities.settleChange(id, { done: false })));
+  await Promise.all([1, 2].map(() => world.activities.endChange(id, { done: false })));
   await world.expire.resizeDatabase(id);
 
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));

@@ -1,10 +1,10 @@
 import { takeFromLimits } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { findPlan, listPlans, type Plan } from "#regions/index.ts";
-import { type Opened, openChange } from "./change-database.ts";
-import { usageOf } from "./create-database.ts";
+import { type Opened, openChange } from "./changes/change-database.ts";
 import { plansFor } from "./database.ts";
 import type { DatabaseRow } from "./database-store.ts";
+import { differenceOf } from "./usage.ts";
 
 /** The present plan, which may not be offered any more, and the available ones. */
 export const plansToResize = async (
@@ -24,15 +24,4 @@ export async function openResize(
 ): Promise<void> {
   await takeFromLimits(tx, database.account_id, differenceOf(to, from, database.cluster_size));
   await openChange(tx, database, { ...opened, kind: "resizeDatabase", columns: { plan: to.id } });
-}
-
-/** How much more a database of one plan takes than of the other; negative where it takes less. */
-export function differenceOf(plan: Plan, other: Plan, clusterSize: number): ReturnType<typeof usageOf> {
-  const [more, less] = [usageOf(plan, clusterSize), usageOf(other, clusterSize)];
-  return {
-    databases: more.databases - less.databases,
-    nodes: more.nodes - less.nodes,
-    memory_mb: more.memory_mb - less.memory_mb,
-    disk_mb: more.disk_mb - less.disk_mb,
-  };
 }

@@ -24,7 +24,7 @@ import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { findEngineId, findPricedPlan, listPlans, pageOfEngineIds, pageOfPlans } from "#regions/index.ts";
 import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
-import { changeSteps } from "./change-database.ts";
+import { changeSteps } from "./changes/change-database.ts";
 import { type FailoverRouteDeps, failoverRoutes, failoverSteps } from "./clusters/health/routes.ts";
 import { type CreateDeps, createDatabase, faultsOfPart } from "./create-database.ts";
 import { type CredentialsDeps, readCredentials } from "./credentials.ts";

@@ -1,6 +1,6 @@
 import type { Principal } from "#identity/index.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import { type ChangeDeps, changeDatabase } from "./change-database.ts";
+import { type ChangeDeps, changeDatabase } from "./changes/change-database.ts";
 
 /** The server stops and the firewall closes; data, DNS records, port and the place on the host stay. */
 export const suspendDatabase = (deps: ChangeDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> =>

@@ -11,6 +11,7 @@ import {
   desiredSpec,
 } from "#testing/active-database.ts";
 import { newWorld, PLAN, UPDATE_SECONDS } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 test("a changed list makes the database updating, with operation, audit entry and event in one commit", async () => {
   await using world = await newWorld();
@@ -25,7 +26,7 @@ test("a changed list makes the database updating, with operation, audit entry an
   expect(operation).toMatchObject({
     kind: "applyAllowList",
     entity_id: database.id,
-    input: { previous_allow_list: HOME },
+    input: { previous: { allow_list: HOME } },
   });
   expect(operation.deadline_at.getTime() - world.time.now.getTime()).toBe(UPDATE_SECONDS * 1000);
   expect(await updatesOf(world)).toMatchObject([
@@ -180,7 +181,7 @@ test("of two concurrent PUTs that change the list one is accepted, the other ref
 
   expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
   expect(replies.find(({ status }) => status === 400)?.body.errors).toEqual([
-    { reason: "Cannot update a database that is updating; it must be active." },
+    { reason: texts.wrongStatus({ action: "update", status: "updating", allowed: ["active"] }).text },
   ]);
   expect(await world.openOperations()).toEqual(["applyAllowList"]);
 });
@@ -193,7 +194,9 @@ test("a PUT needs an active database; a wrong body is reported before the wrong 
 
   expect(await alice.put(url, { label: "renamed" })).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: "Cannot update a database that is provisioning; it must be active." }] },
+    body: {
+      errors: [{ reason: texts.wrongStatus({ action: "update", status: "provisioning", allowed: ["active"] }).text }],
+    },
   });
   expect(await alice.put(url, { region: "mars" })).toMatchObject({
     status: 400,

@@ -2,14 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { MysqlDatabaseChange, Updates } from "@moorage/contract";
 import { emit } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
-import { linkEvent, type OperationRow, openOperation, requireCurrent } from "#operations/index.ts";
+import { requireCurrent } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { sameSources } from "./allow-list.ts";
-import type { ChangeDeps } from "./change-database.ts";
-import { faultsOfFixedFields, faultsOfType, labelTaken, requireActionAllowed, statusDuring } from "./database.ts";
+import { type ChangeDeps, openChange } from "./changes/change-database.ts";
+import { columnChanges } from "./changes/column-changes.ts";
+import { faultsOfFixedFields, faultsOfType, labelTaken, requireActionAllowed } from "./database.ts";
 import {
   type DatabaseRow,
   type DatabaseToView,
@@ -25,9 +26,6 @@ import { meterDatabase } from "./meter-database.ts";
 import { openResize, plansToResize } from "./resize-database.ts";
 
 export type UpdateDeps = ChangeDeps & { updateDeadlineSeconds: number };
-
-/** What an update's operation needs if its list cannot be applied. */
-type UpdateInput = { previous_allow_list: string[] };
 
 /**
  * Label and window change with this transaction. A list that admits other sources, or another type, also needs the
@@ -58,24 +56,24 @@ export async function updateDatabase(
     requireActionAllowed(plans === undefined ? "update" : "resize", before.status);
 
     const after = await saveDatabase(tx, by.accountId, id, {
-      ...{ label, allow_list, updates: JSON.stringify(updates), updated_at: now },
+      ...{ label, updates: JSON.stringify(updates), updated_at: now },
+      // The same sources may be written in another way.
+      ...(listChanges ? {} : { allow_list }),
       patch_due_at: plannedAfter(before, updates, now),
-      status: listChanges ? statusDuring("update") : before.status,
     }).catch((error: unknown) => {
       throw isLabelTaken(error) ? labelTaken(label) : error;
     });
     // An invoice shows the current label.
     if (label !== before.label) await meterDatabase(tx, after, now);
-    const detail = { fields: Object.keys(change) };
+    const opened = { username: by.username, at: now, detail: { fields: Object.keys(change) } };
     const plan = plans?.offered.find((offered) => offered.id === type);
-    if (plans !== undefined && plan !== undefined)
-      await openResize(
-        tx,
-        after,
-        { from: plans.current, to: plan },
-        { username: by.username, at: now, deadlineSeconds: deps.changeDeadlineSeconds, detail },
-      );
-    else await recordUpdate(deps, tx, { by, before, after, listChanges, detail, at: now });
+    if (plans !== undefined && plan !== undefined) {
+      const sizes = { from: plans.current, to: plan };
+      await openResize(tx, after, sizes, { ...opened, deadlineSeconds: deps.changeDeadlineSeconds });
+    } else if (listChanges) {
+      const list = { kind: "applyAllowList", columns: { allow_list } } as const;
+      await openChange(tx, after, { ...opened, ...list, deadlineSeconds: deps.updateDeadlineSeconds });
+    } else await recordUpdate(tx, after, opened);
     return { reachesHosts: listChanges || plan !== undefined, view: await findChangedDatabase(tx, by.accountId, id) };
   });
   if (updated.reachesHosts) deps.nudgeRelay();
@@ -88,52 +86,19 @@ const plannedAfter = (before: DatabaseRow, updates: Updates, now: Date): Date | 
     ? before.patch_due_at
     : nextWindow(updates, now).start;
 
-type Update = {
-  by: Principal;
-  before: DatabaseRow;
-  after: DatabaseRow;
-  listChanges: boolean;
-  detail: object;
-  at: Date;
-};
+type Update = { username: string; at: Date; detail: object };
 
-async function recordUpdate(deps: UpdateDeps, tx: Tx, update: Update): Promise<void> {
-  const { by, before, after, listChanges, detail, at } = update;
-  const operation = listChanges ? await openUpdate(tx, deps, before, at) : await requireCurrent(tx);
+/** Nothing in it concerns the hosts, so its event is finished. */
+async function recordUpdate(tx: Tx, database: DatabaseRow, update: Update): Promise<void> {
+  const { username, at, detail } = update;
+  const { account_id: accountId, id } = database;
+  await requireCurrent(tx);
   await audit(tx, {
-    at,
-    account: by.accountId,
-    actor: by.username,
-    action: "update_database",
-    target: targetOf(after.id),
-    detail,
+    ...{ at, account: accountId, actor: username },
+    ...{ action: columnChanges.applyAllowList.audited, target: targetOf(id), detail },
   });
-  const eventId = await emit(tx, {
-    accountId: by.accountId,
-    username: by.username,
-    action: "database_update",
-    status: operation === undefined ? "finished" : "started",
-    entity: entityOf(after),
-    ...(operation === undefined ? {} : { operationId: operation.id }),
-    at,
-    requested: true,
+  await emit(tx, {
+    ...{ accountId, username, action: "database_update", status: "finished" },
+    ...{ entity: entityOf(database), at, requested: true },
   });
-  if (operation !== undefined) await linkEvent(tx, operation.id, eventId);
 }
-
-const openUpdate = (
-  tx: Tx,
-  { updateDeadlineSeconds }: UpdateDeps,
-  before: DatabaseRow,
-  at: Date,
-): Promise<{ id: number }> =>
-  openOperation(tx, {
-    accountId: before.account_id,
-    kind: "applyAllowList",
-    entityId: before.id,
-    input: { previous_allow_list: before.allow_list } satisfies UpdateInput,
-    at,
-    deadlineSeconds: updateDeadlineSeconds,
-  });
-
-export const previousAllowList = ({ input }: OperationRow): string[] => (input as UpdateInput).previous_allow_list;

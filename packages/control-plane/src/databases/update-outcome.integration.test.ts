@@ -9,6 +9,7 @@ import {
   desiredSpec,
 } from "#testing/active-database.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 test("when the host has the list, the database is active, and the event has the time", async () => {
   await using world = await newWorld();
@@ -16,20 +17,22 @@ test("when the host has the list, the database is active, and the event has the 
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.setDesiredAllowList(id)).toBe("requested");
+  expect(await world.activities.applyChange(id)).toBe("requested");
   expect(await desiredSpec(world)).toMatchObject({
     generation: 2,
     database: { allow_list: OFFICE },
     firewall: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
   });
-  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "pending" });
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "pending" });
   await host.report(await desiredSpec(world), "running");
-  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
-  await world.activities.settleUpdate(id, { done: true });
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "observed" });
+  await world.activities.endChange(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
   const at = world.time.now.toISOString().slice(0, 19);
-  expect(await updatesOf(world)).toMatchObject([{ status: "finished", message: `Applied on every node at ${at}.` }]);
+  expect(await updatesOf(world)).toMatchObject([
+    { status: "finished", message: texts.allowListAppliedAt({ at }).text },
+  ]);
   expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
 });
 
@@ -39,13 +42,13 @@ test("requesting and settling twice takes effect once", async () => {
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  await Promise.all([world.activities.setDesiredAllowList(id), world.activities.setDesiredAllowList(id)]);
+  await Promise.all([world.activities.applyChange(id), world.activities.applyChange(id)]);
   expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleUpdate(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   const after = { events: await world.events(), audit: await world.audit() };
   aMinuteLater(world);
-  await world.activities.settleUpdate(id, { done: false, message: "late" });
+  await world.activities.endChange(id, { done: false, message: texts.hostLate() });
 
   expect({ events: await world.events(), audit: await world.audit() }).toEqual(after);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
@@ -57,11 +60,11 @@ test("after a list that its host could not apply the old one is desired, and the
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE, label: "renamed" });
   const { id } = await world.lastOperation();
-  await world.activities.setDesiredAllowList(id);
-  await host.report(await desiredSpec(world), "failed", { message: "gate: nft is broken" });
-  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "failed", message: "nft is broken" });
+  await world.activities.applyChange(id);
+  await host.report(await desiredSpec(world), "failed", { message: "firewall: nft is broken" });
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "failed", message: "nft is broken" });
 
-  await world.activities.settleUpdate(id, { done: false, message: "nft is broken" });
+  await world.activities.endChange(id, { done: false, message: texts.hostReported({ message: "nft is broken" }) });
 
   // Label and window do not concern the host, and stay changed.
   const shown = (await alice.get(database.url)).body;
@@ -82,17 +85,17 @@ test("past its deadline an update is given up with the host's last message, and 
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
-  await world.activities.setDesiredAllowList(id);
-  await host.report(await desiredSpec(world), "working", { message: "gate: trying again" });
+  await world.activities.applyChange(id);
+  await host.report(await desiredSpec(world), "working", { message: "firewall: retrying" });
 
   await world.expire.applyAllowList(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await updatesOf(world)).toMatchObject([
-    { status: "failed", message: expect.stringContaining("trying again") },
+    { status: "failed", message: texts.allowListFailed({ why: "retrying" }).text },
   ]);
   expect(await desiredSpec(world)).toMatchObject({ generation: 3, firewall: { sources: ["203.0.113.7/32"] } });
-  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
+  expect(await world.activities.applyChange(id)).toBe("not there");
   expect(await desiredSpec(world)).toMatchObject({ generation: 3 });
 });
 
@@ -103,7 +106,7 @@ test("an update given up before it was sent leaves its host with the old list", 
   const { id } = await world.lastOperation();
 
   await world.expire.applyAllowList(id);
-  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
+  expect(await world.activities.applyChange(id)).toBe("not there");
 
   expect(await desiredSpec(world)).toMatchObject({ database: { allow_list: HOME } });
   expect(await updatesOf(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
@@ -116,8 +119,8 @@ test("an update does not recreate a database that its host has lost", async () =
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
-  await world.activities.settleUpdate(id, { done: false, message: "lost" });
+  expect(await world.activities.applyChange(id)).toBe("not there");
+  await world.activities.endChange(id, { done: false, message: texts.hostLate() });
 
   expect(await world.nodes()).toMatchObject([{ desired_spec: null }]);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
@@ -132,9 +135,9 @@ test("fifty updates in a row end with the last one", async () => {
       status: 200,
     });
     const { id } = await world.lastOperation();
-    await world.activities.setDesiredAllowList(id);
+    await world.activities.applyChange(id);
     await host.report(await desiredSpec(world), "running");
-    await world.activities.settleUpdate(id, { done: true });
+    await world.activities.endChange(id, { done: true });
   }
 
   expect(await desiredSpec(world)).toMatchObject({
@@ -166,7 +169,7 @@ test("a Terraform provider's create, update and refresh succeed in its own order
   expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "started" }]);
   await world.activities.setDesiredNodes(create.id);
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleProvision(create.id, { done: true });
+  await world.activities.endChange(create.id, { done: true });
   expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "finished", percent_complete: 100 }]);
   expect((await alice.get(url)).body).toMatchObject({ status: "active" });
 
@@ -184,9 +187,9 @@ test("a Terraform provider's create, update and refresh succeed in its own order
   expect(second?.id).not.toBe(first[0]?.id);
   expect(second).toMatchObject({ status: "started" });
   const update = await world.lastOperation();
-  await world.activities.setDesiredAllowList(update.id);
+  await world.activities.applyChange(update.id);
   await host.report(await desiredSpec(world), "running");
-  await world.activities.settleUpdate(update.id, { done: true });
+  await world.activities.endChange(update.id, { done: true });
   expect(await eventsOf(id, "database_update")).toMatchObject([
     { id: second?.id, status: "finished" },
     { id: first[0]?.id },

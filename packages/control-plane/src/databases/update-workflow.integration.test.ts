@@ -36,7 +36,7 @@ test("a changed list reaches its host, and the database is active again", async 
 
 test("a list that the host refuses is withdrawn there too, by a later generation", async () => {
   const refuse = ({ database }: NodeSpec): Partial<NodeReport> =>
-    database.allow_list.length > 1 ? { state: "failed", message: "gate: nft is broken" } : {};
+    database.allow_list.length > 1 ? { state: "failed", message: "firewall: nft is broken" } : {};
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal, refuse);
   await database.work();

@@ -2,6 +2,7 @@ import type { EventAction, EventEntity, EventStatus } from "@moorage/contract";
 import { type RawBuilder, sql } from "kysely";
 import { invalidToken } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 
 export type NewEvent = {
   accountId: number;
@@ -12,7 +13,7 @@ export type NewEvent = {
   /** A second entity, such as the image that a disk becomes. */
   secondaryEntity?: EventEntity;
   operationId?: number;
-  message?: string;
+  message?: Text;
   at: Date;
   /** Somebody requests it now: refused if the account was closed meanwhile. */
   requested?: boolean;
@@ -43,7 +44,7 @@ export async function emit(tx: Tx, event: NewEvent): Promise<number> {
 
 type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" | "message" | "requested"> & {
   operationId: number | null;
-  message: string | null;
+  message: Text | null;
   entityType: string;
   entityId: string | RawBuilder<unknown> | null;
   entityLabel: string | null;
@@ -58,13 +59,13 @@ type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" 
  */
 export const emitting = (event: EventColumns) => sql`
   insert into events (id, account_id, seq, action, status, entity_type, entity_id, entity_label, entity_url,
-    secondary_type, secondary_id, secondary_label, secondary_url, username, message, operation_id, created_at,
+    secondary_type, secondary_id, secondary_label, secondary_url, username, message, message_code, operation_id, created_at,
     finished_at)
   select next_event_id(${event.at}::timestamptz), ${event.accountId}::bigint, account.event_seq, ${event.action}::text,
     ${event.status}::text, ${event.entityType}::text, ${event.entityId}::text, ${event.entityLabel}::text,
     ${event.entityUrl}::text, ${event.secondary?.type ?? null}::text, ${textOf(event.secondary?.id)}::text,
     ${event.secondary?.label ?? null}::text, ${event.secondary?.url ?? null}::text, ${event.username}::text,
-    ${event.message}::text, ${event.operationId}::bigint, ${event.at}::timestamptz, ${event.finishedAt}::timestamptz
+    ${event.message?.text ?? null}::text, ${event.message?.code ?? null}::text, ${event.operationId}::bigint, ${event.at}::timestamptz, ${event.finishedAt}::timestamptz
   from account returning id`;
 
 const textOf = (id: EventEntity["id"] | undefined): string | null =>
@@ -77,11 +78,16 @@ export const joinOperation = (tx: Tx, eventId: number, operationId: number): Pro
 /** Ends the event of an operation. The caller has settled the operation, so this happens once. */
 export async function endEvent(
   tx: Tx,
-  end: { eventId: number; status: "finished" | "failed"; message?: string; at: Date },
+  end: { eventId: number; status: "finished" | "failed"; message?: Text; at: Date },
 ): Promise<void> {
   await tx
     .updateTable("events")
-    .set({ status: end.status, message: end.message ?? null, finished_at: end.at })
+    .set({
+      status: end.status,
+      message: end.message?.text ?? null,
+      message_code: end.message?.code ?? null,
+      finished_at: end.at,
+    })
     .where("id", "=", end.eventId)
     .execute();
 }

@@ -56,7 +56,7 @@ test.each([
   ["by action", () => ({ action: "database_delete" }), 0],
   ["by date", () => ({ created: { "+gte": "2020-01-01T00:00:00" } }), 3],
   ["by what was seen", () => ({ seen: false }), 3],
-  ["as Terraform asks", () => ({ "+and": [], "+order": "desc" }), 3],
+  ["as Terraform requests it", () => ({ "+and": [], "+order": "desc" }), 3],
 ])("events are filtered %s", async (_name, filter, results) => {
   await using world = await newWorld();
   const alice = await world.customer();

@@ -2,8 +2,9 @@
 import "reflect-metadata";
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { DomainError } from "#platform/errors.ts";
+import { invalid } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { texts } from "./texts.ts";
 
 const DAY_MS = 86_400_000;
 const VALID_DAYS = 90;
@@ -70,10 +71,7 @@ const certificatesIn = (pem: string): string[] =>
   pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 
 async function readRequest(csrPem: string): Promise<x509.Pkcs10CertificateRequest> {
-  const refused = new DomainError("invalid", {
-    field: "csr",
-    reason: "csr must be a valid value: a signed PKCS #10 request in PEM",
-  });
+  const refused = invalid("csr", texts.csrInvalid());
   try {
     const request = new x509.Pkcs10CertificateRequest(csrPem);
     if (await request.verify()) return request;

@@ -1,6 +1,7 @@
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { SILENT_AFTER_MS } from "./placement.ts";
+import { texts } from "./texts.ts";
 
 /**
  * An operator declares that a host never returns. Its certificate is revoked, and its nodes are replaced where other
@@ -18,12 +19,11 @@ export async function declareDead(
     .where("hosts.name", "=", name)
     .forUpdate("hosts")
     .executeTakeFirst();
-  if (host === undefined)
-    throw new DomainError("not-found", { reason: `No host is called ${name}. See them with: moorage host list` });
+  if (host === undefined) throw new DomainError("not-found", { reason: texts.unknownName({ name }) });
   const silentMs = host.seen_at === null ? Infinity : now.getTime() - host.seen_at.getTime();
   if (host.state !== "dead" && silentMs < SILENT_AFTER_MS)
     throw new DomainError("wrong-state", {
-      reason: `${name} was heard ${Math.round(silentMs / 1000)} seconds ago. Switch it off first: it is dead only when it is silent.`,
+      reason: texts.stillPolls({ name, seconds: Math.round(silentMs / 1000) }),
     });
   await tx.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
   const { nodes } = await tx

@@ -7,6 +7,7 @@ import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
+import { texts } from "./texts.ts";
 
 const TOKEN_HOURS = 24;
 
@@ -69,7 +70,7 @@ export async function enrolHost(
 ): Promise<EnrolReply> {
   const refused = new DomainError("unauthorized", {
     field: "token",
-    reason: "This enrolment token is not known, was used, or is too old. Register the host again for a new one.",
+    reason: texts.enrolTokenInvalid(),
   });
   const host = await db
     .selectFrom("hosts")

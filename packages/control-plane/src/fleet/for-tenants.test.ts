@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { forTenants } from "./for-tenants.ts";
+import { texts } from "./texts.ts";
 
-const HIDDEN = "The host could not do it. The operator can see why.";
+const HIDDEN = texts.errorHidden().text;
 
 test.each([
   ["volume: The volume's loop device is still in use.", "The volume's loop device is still in use."],

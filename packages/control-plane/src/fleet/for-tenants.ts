@@ -1,3 +1,5 @@
+import { texts } from "./texts.ts";
+
 /**
  * Matches paths, quoted commands and the like: everything but letters, digits, punctuation and characters of table
  * names.
@@ -14,5 +16,5 @@ const INTERNAL =
 export function forTenants(message: string | null | undefined): string {
   const sentence = (message ?? "").replace(/^[a-z][a-z-]*: (?=\S)/, "");
   const isPlain = sentence !== "" && !OTHER_MARKS.test(sentence) && !INTERNAL.test(sentence);
-  return isPlain ? sentence : "The host could not do it. The operator can see why.";
+  return isPlain ? sentence : texts.errorHidden().text;
 }

@@ -244,7 +244,7 @@ test("containers of a host that no spec explains are shown to the operator", asy
   const host = await gateway.enrolledHost();
   await gateway.post(host, "/v1/desired", poll);
 
-  await gateway.post(host, "/v1/observed", { ...nothing, unknown: ["container stray"] });
+  await gateway.post(host, "/v1/observed", { ...nothing, unknown: ["unknown container"] });
 
-  expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ unknown: ["container stray"] }] });
+  expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ unknown: ["unknown container"] }] });
 });

@@ -22,7 +22,7 @@ import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
-import { DomainError, notFound } from "#platform/errors.ts";
+import { DomainError, invalid, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { ArchiveCalls } from "./archive-calls.ts";
 import type { CaptureCalls } from "./capture-calls.ts";
@@ -33,6 +33,7 @@ import { certifyNode } from "./node-certificate.ts";
 import { observe } from "./observe.ts";
 import type { Samples } from "./samples.ts";
 import { pollDesired } from "./poll-desired.ts";
+import { texts } from "./texts.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 export type GatewayDeps = {
@@ -158,8 +159,7 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   });
 }
 
-const noCertificate = (): DomainError =>
-  new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
+const noCertificate = (): DomainError => new DomainError("unauthorized", { reason: texts.certificateRequired() });
 
 /** Runs before the body is read, because the body may be long. */
 async function requireCertificate(request: FastifyRequest): Promise<void> {
@@ -183,11 +183,7 @@ const fingerprintOf = (request: FastifyRequest): Buffer =>
 
 function message<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest): z.output<Schema> {
   const { protocol } = (request.body ?? {}) as { protocol?: unknown };
-  if (protocol !== PROTOCOL)
-    throw new DomainError("invalid", {
-      field: "protocol",
-      reason: `protocol must be a valid value: this gateway speaks version ${PROTOCOL}`,
-    });
+  if (protocol !== PROTOCOL) throw invalid("protocol", texts.protocolUnsupported({ version: PROTOCOL }));
   return validate(schema, request.body);
 }
 

@@ -27,7 +27,7 @@ async function hostWithNode(world: World, gateway: Gateway) {
   return { host, databaseId, spec, ask };
 }
 
-test("a node's certificate has the database's names and the host's key, whatever the request says", async () => {
+test("a node's certificate has the database's names and the host's key, whatever the request contains", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { databaseId, ask } = await hostWithNode(world, gateway);

@@ -44,7 +44,7 @@ test("100 percent is not shown before the event has ended", async () => {
   await host.report(spec, "running");
 
   expect(await shown()).toMatchObject([{ status: "started", percent_complete: 99 }]);
-  await world.activities.settleProvision(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   expect(await shown()).toMatchObject([{ status: "finished", percent_complete: 100 }]);
 });
 
@@ -100,7 +100,7 @@ test("a report that a host repeats after the operation has ended sends no signal
   await using world = await newWorld();
   const { host, operation, spec } = await nodeWithSpec(world);
   await host.report(spec, "running");
-  await world.activities.settleProvision(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   await world.db.deleteFrom("signals").execute();
 
   await host.report(spec, "running");

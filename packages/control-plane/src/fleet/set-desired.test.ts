@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type ObservedNode, progressOf } from "./set-desired.ts";
+import { texts } from "./texts.ts";
 
 const node = (change: Partial<ObservedNode>): ObservedNode => ({
   id: "n1",
@@ -17,27 +18,23 @@ const pending = { state: "pending" };
 const observed = { state: "observed" };
 
 test.each([
-  ["running as asked", node({}), observed],
+  ["running as desired", node({}), observed],
   ["running a later generation", node({ observed_generation: 4 }), observed],
   ["running an earlier generation", node({ observed_generation: 2 }), pending],
   [
-    "running in a later epoch, whose generations begin anew",
+    "running in a later epoch, whose generations start again",
     node({ observed_epoch: 3, observed_generation: 1 }),
     observed,
   ],
   ["running in an earlier epoch", node({ observed_epoch: 1, observed_generation: 9 }), pending],
-  ["nothing said yet", node({ observed_state: null, observed_epoch: 0, observed_generation: 0 }), pending],
+  ["nothing reported yet", node({ observed_state: null, observed_epoch: 0, observed_generation: 0 }), pending],
   ["working", node({ observed_state: "working" }), pending],
   ["held: waits for the operator", node({ observed_state: "held" }), pending],
-  ["gone, but wanted", node({ observed_state: "gone" }), pending],
-  ["running, but to go", node({ tombstoned: true }), pending],
-  ["gone, as asked", node({ tombstoned: true, observed_state: "gone" }), observed],
+  ["gone, but desired", node({ observed_state: "gone" }), pending],
+  ["running, but to be removed", node({ tombstoned: true }), pending],
+  ["gone, as desired", node({ tombstoned: true, observed_state: "gone" }), observed],
   ["failed", node({ observed_state: "failed", observed_message: "no disk" }), { state: "failed", message: "no disk" }],
-  [
-    "unsupported",
-    node({ observed_state: "unsupported" }),
-    { state: "failed", message: "The host could not do it. The operator can see why." },
-  ],
+  ["unsupported", node({ observed_state: "unsupported" }), { state: "failed", message: texts.errorHidden().text }],
   ["an earlier generation failed", node({ observed_state: "failed", observed_generation: 2 }), pending],
 ])("%s", (_name, one, progress) => {
   expect(progressOf([one], [target("n1")])).toEqual(progress);

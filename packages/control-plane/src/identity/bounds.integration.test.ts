@@ -1,19 +1,25 @@
 import { expect, test } from "vitest";
 import { newWorld } from "#testing/world.ts";
+import { limitTexts } from "./texts.ts";
 
 const most = [
-  ["users", "/v4/account/users", { username: "one-more", email: "one@more.example" }, 500],
-  ["OAuth clients", "/v4/account/oauth-clients", { label: "one more", redirect_uri: "https://app.example/" }, 200],
-  ["tokens of yours", "/v4/profile/tokens", { label: "one more" }, 500],
+  ["users per account", "/v4/account/users", { username: "one-more", email: "one@more.example" }, 500],
+  [
+    "OAuth clients per account",
+    "/v4/account/oauth-clients",
+    { label: "one more", redirect_uri: "https://app.example/" },
+    200,
+  ],
+  ["tokens per user", "/v4/profile/tokens", { label: "one more" }, 500],
 ] as const;
 
-test.each(most)("there is a limit of %s, and the error says so", async (what, path, body, bound) => {
+test.each(most)("there is a limit of %s, and the error names it", async (what, path, body, bound) => {
   await using world = await newWorld();
   const owner = await world.customer();
   const { accountId: account_id, userId: user_id } = owner;
   const now = world.time.now;
   const numbers = Array.from({ length: bound - 1 }, (_, n) => n);
-  if (what === "users")
+  if (what === "users per account")
     await world.db
       .insertInto("users")
       .values(
@@ -27,7 +33,7 @@ test.each(most)("there is a limit of %s, and the error says so", async (what, pa
         })),
       )
       .execute();
-  else if (what === "OAuth clients")
+  else if (what === "OAuth clients per account")
     await world.db
       .insertInto("oauth_clients")
       .values(
@@ -68,6 +74,6 @@ test.each(most)("there is a limit of %s, and the error says so", async (what, pa
   expect((await owner.post(path, body)).status).toBe(200);
   expect(await owner.post(path, body)).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: `There are ${bound} ${what} already, which is the most. Delete one first.` }] },
+    body: { errors: [{ reason: limitTexts.countReached({ most: bound, what }).text }] },
   });
 });

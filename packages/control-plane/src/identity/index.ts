@@ -25,6 +25,6 @@ export {
   recordLogin,
 } from "./login-store.ts";
 export { type RouteDeps, route } from "./operation-route.ts";
-export { isGranted, type Principal } from "./principal.ts";
+export { isGranted, type Principal, unrestrictedOnly } from "./principal.ts";
 export { createTokenCache } from "./token-cache.ts";
 export { holdToken, issueToken } from "./token-store.ts";

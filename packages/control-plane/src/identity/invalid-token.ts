@@ -2,31 +2,27 @@ import { toTimestamp } from "@moorage/contract";
 import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { tokenTexts as texts } from "./texts.ts";
 
 /** 401 for a request without a valid token. Clients check the first two words. */
-export const invalidToken = (why = "this token is not valid any more."): DomainError =>
-  new DomainError("unauthorized", { reason: `Invalid Token: ${why}` });
-
-const HOW_TO_SEND = "Send `Authorization: Bearer <token>`.";
+export const invalidToken = (reason = texts.noLongerValid()): DomainError =>
+  new DomainError("unauthorized", { reason });
 
 /** Why a header contains no token. */
-export function whyNoToken(authorization: string | undefined): string {
+export function whyNoToken(authorization: string | undefined): Text {
   const [scheme = "", ...rest] = (authorization ?? "").trim().split(/ +/);
-  if (scheme === "") return `no token was sent. ${HOW_TO_SEND}`;
+  if (scheme === "") return texts.missing();
   if (/^(?:bearer|token)$/i.test(scheme))
-    return rest.length === 0
-      ? `no token was sent after \`${scheme}\`. ${HOW_TO_SEND}`
-      : "a token has 64 hexadecimal digits, and what was sent has not. Check that it was copied whole.";
-  return /^[0-9a-f]{64}$/i.test(scheme)
-    ? `the word \`Bearer\` is missing before the token. ${HOW_TO_SEND}`
-    : `only the scheme Bearer is accepted. ${HOW_TO_SEND}`;
+    return rest.length === 0 ? texts.missingAfterScheme({ scheme }) : texts.malformed();
+  return /^[0-9a-f]{64}$/i.test(scheme) ? texts.schemeMissing() : texts.schemeUnknown();
 }
 
 /**
  * Why a well-formed token is not valid. Called only after the normal lookup failed, and runs one statement whatever the
  * reason. The reason is only shown to a caller who has the whole token.
  */
-export async function whyNotGood(db: Db, hash: Buffer, now: Date): Promise<string> {
+export async function whyNotGood(db: Db, hash: Buffer, now: Date): Promise<Text> {
   const row = await db
     .selectFrom("tokens")
     .innerJoin("accounts", "accounts.id", "tokens.account_id")
@@ -37,13 +33,11 @@ export async function whyNotGood(db: Db, hash: Buffer, now: Date): Promise<strin
     .select(sql<Date | null>`least(tokens.revoked_at, app_grants.revoked_at)`.as("revoked_at"))
     .where("tokens.sha256", "=", hash)
     .executeTakeFirst();
-  if (row === undefined)
-    return "this token is unknown. It is mistyped, of another installation, or its user was deleted.";
+  if (row === undefined) return texts.unknown();
   const { expires_at, revoked_at, closed_at, app_grant_id } = row;
-  const another = app_grant_id === null ? "Make another one." : "The app has to ask for access again.";
-  if (revoked_at !== null) return `this token was revoked at ${toTimestamp(revoked_at)} (UTC). ${another}`;
-  if (expires_at !== null && expires_at <= now)
-    return `this token expired at ${toTimestamp(expires_at)} (UTC). ${another}`;
-  if (closed_at !== null) return "the account of this token is closed.";
-  return `this token was revoked: its app is not active any more. ${another}`;
+  const ofApp = app_grant_id !== null;
+  if (revoked_at !== null) return texts.revoked({ at: toTimestamp(revoked_at), ofApp });
+  if (expires_at !== null && expires_at <= now) return texts.expired({ at: toTimestamp(expires_at), ofApp });
+  if (closed_at !== null) return texts.accountClosed();
+  return texts.appInactive({ ofApp });
 }

@@ -2,34 +2,32 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { AccountLimits } from "./identity-store.ts";
+import { limitTexts } from "./texts.ts";
 
-const nameOf: Record<keyof AccountLimits, string> = {
-  databases: "databases",
-  nodes: "database nodes",
-  memory_mb: "MB of memory",
-  disk_mb: "MB of disk",
+const exceeded: Record<keyof AccountLimits, typeof limitTexts.databasesExceeded> = {
+  databases: limitTexts.databasesExceeded,
+  nodes: limitTexts.nodesExceeded,
+  memory_mb: limitTexts.memoryExceeded,
+  disk_mb: limitTexts.diskExceeded,
 };
 
 /**
  * For cheap objects: counted before each creation, so two concurrent requests may exceed the limit by one. It bounds
- * lists, and mail to strangers.
+ * lists, and mail to strangers. `what` in the plural, and of whom: "tokens per user".
  */
 export function requireFewerThan(most: number, found: number, what: string): void {
-  if (found >= most)
-    throw new DomainError("invalid", {
-      reason: `There are ${most} ${what} already, which is the most. Delete one first.`,
-    });
+  if (found >= most) throw new DomainError("invalid", { reason: limitTexts.countReached({ most, what }) });
 }
 
 /** Takes the account's usage including the request. */
 export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof AccountLimits}`, number>): void {
-  const kinds = Object.keys(nameOf) as (keyof AccountLimits)[];
+  const kinds = Object.keys(exceeded) as (keyof AccountLimits)[];
   const over = kinds.filter((kind) => account[kind] > account[`max_${kind}`]);
   if (over.length > 0)
     throw new DomainError(
       "invalid",
       ...over.map((kind) => ({
-        reason: `This account may have ${account[`max_${kind}`]} ${nameOf[kind]}; this request would make it ${account[kind]}. Delete something, or ask the operator for more.`,
+        reason: exceeded[kind]({ most: account[`max_${kind}`], requested: account[kind] }),
       })),
     );
 }

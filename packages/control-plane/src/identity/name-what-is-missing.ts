@@ -2,6 +2,8 @@ import { type Operation, operations } from "@moorage/contract";
 import { z } from "zod";
 import { DomainError, NOT_FOUND } from "#platform/errors.ts";
 import { isText } from "#platform/http/validate.ts";
+import type { Text } from "@moorage/contract/texts";
+import { missingTexts as texts } from "./texts.ts";
 
 /** The nouns for path parameters. */
 const nouns: Record<string, string> = {
@@ -37,9 +39,10 @@ export function nameWhatIsMissing(error: unknown, operation: Operation, params: 
   if (names.length === 0) return error;
   const owner = operation.path.endsWith("/thumbnail") ? ["thumbnail"] : [];
   const parts = [...owner, ...names.toReversed().map((name) => nameOf(name, params[name]))];
-  const hints = [...names.flatMap((name) => hintOf(operation, name, params[name])), listHint(operation.path)];
-  const reason = [`${NOT_FOUND}: there is no ${parts.join(" of ")}.`, ...hints].filter(Boolean).join(" ");
-  return new DomainError("not-found", { reason });
+  const hints = [...names.flatMap((name) => hintOf(operation, name, params[name])), ...listHint(operation.path)];
+  return new DomainError("not-found", {
+    reason: texts.objectNotFound({ object: parts.join(" of "), hints: hints.map((hint) => hint.text) }),
+  });
 }
 
 /** A transfer's token is a secret and is not repeated. */
@@ -51,18 +54,18 @@ function nameOf(name: string, value: string | undefined): string {
 }
 
 /** The valid form, where it is known from the schema. */
-function hintOf({ params: schema }: Operation, name: string, value = ""): string[] {
+function hintOf({ params: schema }: Operation, name: string, value = ""): Text[] {
   const field = schema?.shape[name];
   if (field instanceof z.ZodEnum && !field.safeParse(value).success)
-    return [`Possible: ${(field.options as string[]).join(", ")}.`];
+    return [texts.possibleValues({ values: field.options as string[] })];
   const isNumber = field instanceof z.ZodType && field.safeParse("1").success && !field.safeParse("x").success;
-  return isNumber && !/^\d+$/.test(value) ? [`The id of a ${nouns[name] ?? name} is a number.`] : [];
+  return isNumber && !/^\d+$/.test(value) ? [texts.idIsNumber({ noun: nouns[name] ?? name })] : [];
 }
 
 /** The list that contains the last object of a path. */
-function listHint(path: string): string {
+function listHint(path: string): Text[] {
   const list = path.slice(0, path.lastIndexOf("/:"));
   return operations.some((each) => each.method === "GET" && each.path === list)
-    ? `GET ${list.replace(/:(\w+)/g, "{$1}")} lists what there is.`
-    : "";
+    ? [texts.listedBy({ path: list.replace(/:(\w+)/g, "{$1}") })]
+    : [];
 }

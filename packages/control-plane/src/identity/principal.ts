@@ -1,5 +1,6 @@
 import { type Access, type GlobalGrant, holds, type Permission } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
+import { grantTexts, tokenTexts } from "./texts.ts";
 
 /** The caller of a request. */
 export type Principal = {
@@ -20,16 +21,15 @@ export type Principal = {
 /** Checks in this order: the token's scopes, the kind of user, the account grant. */
 export function requireAccess(principal: Principal, access: Access): void {
   const missing = access.scopes.filter((scope) => !holds(principal.scopes, scope));
-  if (missing.length > 0)
-    throw new DomainError("unauthorized", {
-      reason: `Your token is not authorized to use this endpoint. It needs the scope ${missing.join(" and ")}.`,
-    });
+  if (missing.length > 0) throw new DomainError("unauthorized", { reason: tokenTexts.scopeMissing({ missing }) });
   if (!principal.restricted) return;
-  if (access.unrestrictedOnly === true)
-    throw new DomainError("forbidden", { reason: "Unauthorized: only unrestricted users may do this." });
+  if (access.unrestrictedOnly === true) throw unrestrictedOnly();
   if (access.grant !== undefined && !isGranted(principal, access.grant))
-    throw new DomainError("forbidden", { reason: `Unauthorized: this needs the ${access.grant} grant.` });
+    throw new DomainError("forbidden", { reason: grantTexts.accountGrantMissing({ grant: access.grant }) });
 }
+
+export const unrestrictedOnly = (): DomainError =>
+  new DomainError("forbidden", { reason: grantTexts.unrestrictedOnly() });
 
 /** read_write access to the account includes read_only. */
 export const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boolean =>
@@ -42,6 +42,6 @@ export const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boo
 export function requirePermission(held: Permission | undefined, needed: Permission): "not-found" | "allowed" {
   if (held === undefined) return "not-found";
   if (needed === "read_write" && held === "read_only")
-    throw new DomainError("forbidden", { reason: "Unauthorized: this needs the read_write grant on this object." });
+    throw new DomainError("forbidden", { reason: grantTexts.readWriteMissing() });
   return "allowed";
 }

@@ -5,6 +5,7 @@ import type { Log } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { ImageServerMetrics } from "./image-server-metrics.ts";
 import type { ImageToSend } from "./image-to-send-store.ts";
+import { texts } from "./texts.ts";
 
 export type ContentDeps = { log: Log; metrics: ImageServerMetrics };
 /** The chunks of a disk, by index. Undefined: only zeros. */
@@ -24,8 +25,7 @@ export async function openContent(
     fetchWhole(deps, stores, contentKey(image.id, image.content, name), expected);
 
   const written = await fetch(MANIFEST, { sha256: image.manifestSha256 });
-  if (written === undefined)
-    throw new DomainError("unavailable", { reason: "No store has this image whole at this moment. Try again later." });
+  if (written === undefined) throw new DomainError("unavailable", { reason: texts.noCompleteCopy() });
   const manifest = DiskManifest.parse(JSON.parse(written.toString("utf8")));
   const kept = new Map(manifest.chunks.map((chunk) => [chunk.index, chunk]));
 
@@ -57,7 +57,7 @@ async function fetchWhole(
       if (fault === undefined) return found as Buffer;
       metrics.fault(store.name, fault);
       const error = found instanceof Error ? { error: found.name } : {};
-      log.warn({ store: store.name, key, fault, ...error }, "a store did not give what lies there");
+      log.warn({ store: store.name, key, fault, ...error }, "a store did not return an object as it was stored");
       // A store that does not answer moves to the end, so that not every chunk waits for it.
       if (fault === "away") stores.inOrder = [...stores.inOrder.filter((other) => other !== store), store];
     }

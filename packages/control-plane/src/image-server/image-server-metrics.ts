@@ -22,7 +22,7 @@ export function createImageServerMetrics(registry: Registry) {
   });
   const faults = new Counter({
     name: "moorage_image_server_store_faults_total",
-    help: "Objects that a store did not give whole, by store and by what was wrong.",
+    help: "Objects that a store did not return as they were stored, by store and by fault.",
     labelNames: ["store", "fault"],
     registers,
   });

@@ -187,13 +187,13 @@ test("a changed or expired address is refused with a sentence, and never logged"
   const { id } = await kept(randomBytes(512));
   const good = imageServer.addressOf(id);
   const changed = await fetch(good.replace("format=raw", "format=gzip"));
-  expect([changed.status, await changed.text()]).toEqual([403, expect.stringContaining("does not fit this address")]);
+  expect([changed.status, await changed.text()]).toEqual([403, expect.stringContaining("does not match this address")]);
   const late = await imageServer.get(id, { until: inAnHour() - 3600 });
-  expect([late.status, await late.text()]).toEqual([403, expect.stringContaining("This address ended at")]);
+  expect([late.status, await late.text()]).toEqual([403, expect.stringContaining("This address expired at")]);
   expect((await fetch(good)).status).toBe(200);
 
   expect(imageServer.lines.join("")).toContain(`/images/${id}`);
-  for (const secret of [new URL(good).searchParams.get("signature") ?? "", "signature"])
+  for (const secret of [new URL(good).searchParams.get("signature") ?? "", "signature="])
     expect(imageServer.lines.join("")).not.toContain(secret);
 });
 
@@ -295,7 +295,7 @@ test("an unreachable store is skipped; with none left the image is unavailable",
     const refused = await imageServer.get(only.id);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(refused.headers.get("content-length")).not.toBe(String(only.raw.length));
-    expect(await refused.text()).toContain("No store has this image whole at this moment");
+    expect(await refused.text()).toContain("no object store has a complete copy");
   } finally {
     await home.start();
   }
@@ -328,7 +328,7 @@ test("the number of concurrent downloads is limited, and a client that disconnec
   const second = await imageServer.get(id);
   expect([second.status, await second.text()]).toEqual([
     503,
-    expect.stringContaining("as many as this image server sends"),
+    expect.stringContaining("the most that it sends at once"),
   ]);
   expect((await imageServer.get(id, {}, { method: "HEAD" })).status).toBe(200);
 

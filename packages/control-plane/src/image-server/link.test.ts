@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type Judged, judgeLink, type Link, signLink } from "./link.ts";
+import { texts } from "./texts.ts";
 
 const KEY = "a key that is long enough for this";
 const UNTIL = 2_000_000_000;
@@ -38,16 +39,16 @@ test.each([
   ["half a signature", (address: string) => address.slice(0, -20)],
   ["no number", (address: string) => address.replace("/images/12?", "/images/twelve?")],
 ])("an address with %s is refused without a reason", (_, change) => {
-  expect(judge(change(signed()))).toEqual({ kind: "refused", reason: expect.stringContaining("does not fit") });
+  expect(judge(change(signed()))).toEqual({ kind: "refused", reason: texts.linkSignatureInvalid() });
 });
 
 test("an address signed by another key is refused", () => {
   expect(judge(signed({}, `${KEY}!`))).toMatchObject({ kind: "refused" });
 });
 
-test("an address expires in the second that it names, and the refusal says so", () => {
+test("an address expires in the second that it names, and the refusal names the expiry", () => {
   expect(judge(signed(), new Date(UNTIL * 1000))).toEqual({
     kind: "refused",
-    reason: expect.stringContaining("ended at 2033-05-18T03:33:20.000Z"),
+    reason: texts.linkExpired({ at: new Date("2033-05-18T03:33:20Z") }),
   });
 });

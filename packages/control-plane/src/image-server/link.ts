@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 export const ImageFormat = z.enum(["raw", "gzip"]);
 export type ImageFormat = z.output<typeof ImageFormat>;
@@ -45,9 +47,7 @@ const Query = z.strictObject({
   signature: z.string(),
 });
 
-export type Judged = { kind: "good"; link: Link } | { kind: "refused"; reason: string };
-
-const ASK_ANEW = "Ask for a new one with: moorage image link";
+export type Judged = { kind: "good"; link: Link } | { kind: "refused"; reason: Text };
 
 /** Reasons are given only for an address that was signed here. */
 export function judgeLink(key: string, id: string, query: unknown, now: Date): Judged {
@@ -60,14 +60,8 @@ export function judgeLink(key: string, id: string, query: unknown, now: Date): J
   const own = signatureOf(key, link);
   if (given.length !== own.length || !timingSafeEqual(given, own)) return unsigned;
   if (now.getTime() >= link.until * 1000)
-    return {
-      kind: "refused",
-      reason: `This address ended at ${new Date(link.until * 1000).toISOString()}. ${ASK_ANEW}`,
-    };
+    return { kind: "refused", reason: texts.linkExpired({ at: new Date(link.until * 1000) }) };
   return { kind: "good", link };
 }
 
-const unsigned: Judged = {
-  kind: "refused",
-  reason: `The signature does not fit this address: take it whole, as it was given. ${ASK_ANEW}`,
-};
+const unsigned: Judged = { kind: "refused", reason: texts.linkSignatureInvalid() };

@@ -14,6 +14,7 @@ import { openContent } from "./image-content.ts";
 import { findImageToSend, type ImageToSend, storesWith } from "./image-to-send-store.ts";
 import { type ImageFormat, judgeLink, type Link } from "./link.ts";
 import { readRange } from "./range.ts";
+import { texts } from "./texts.ts";
 
 export type ImageServerDeps = {
   db: Db;
@@ -68,10 +69,7 @@ function createStreamSlots(most: number, metrics: ImageServerMetrics): (reply: F
     metrics.open(taken);
   };
   return (reply) => {
-    if (taken >= most)
-      throw new DomainError("unavailable", {
-        reason: `${most} images are being sent, which is as many as this image server sends at once. Try again shortly.`,
-      });
+    if (taken >= most) throw new DomainError("unavailable", { reason: texts.serverBusy({ max: most }) });
     count(1);
     // After a long response an idle connection would delay the server's shutdown.
     reply.header("connection", "close");
@@ -97,7 +95,7 @@ async function sendRaw(
     .header("repr-digest", `sha-256=:${rawSha256.toString("base64")}:`);
   if (requested === "none") {
     reply.header("content-range", `bytes */${rawBytes}`);
-    return refuse(reply, 416, `The image has ${rawBytes} bytes: there is nothing where this range begins.`);
+    return refuse(reply, 416, texts.rangeBeyondEnd({ bytes: rawBytes }));
   }
   const part = requested ?? { from: 0, to: rawBytes };
   if (requested !== undefined)
@@ -116,8 +114,7 @@ async function sendGzip(
   link: Link,
 ): Promise<FastifyReply> {
   // The length is not known beforehand, so only chunked encoding distinguishes a complete response from a cut one.
-  if (request.raw.httpVersion === "1.0")
-    return refuse(reply, 505, "A gzip image is sent by HTTP/1.1 only: in 1.0 nobody could tell where it was cut.");
+  if (request.raw.httpVersion === "1.0") return refuse(reply, 505, texts.httpVersionUnsupported());
   reply.header("accept-ranges", "none").header("content-type", "application/gzip");
   if (request.method === "HEAD") return reply.send();
   const content = await openContent(deps, image, await storesFor(deps, link));
@@ -150,7 +147,7 @@ function streamOf(
   let fault: Error | undefined;
   stream.once("error", (error) => {
     fault = error;
-    log.error({ err: error }, "an image could not be sent to its end");
+    log.error({ err: error }, "an image could not be sent completely");
   });
   finished(reply.raw, (error) => {
     const outcome = fault !== undefined ? "broken" : error === undefined || error === null ? "whole" : "left";

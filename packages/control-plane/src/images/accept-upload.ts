@@ -14,6 +14,7 @@ import { admitImage } from "./limits.ts";
 import { uploadKey } from "./object-names.ts";
 import type { ImageSettings } from "./settings.ts";
 import type { ImageStores } from "./stores.ts";
+import { texts } from "./texts.ts";
 import { imagePlaces, viewOfImage } from "./view.ts";
 
 export type ImageDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
@@ -77,4 +78,4 @@ export const faultsOfPart = async (
 const regionFaults = (regions: readonly string[], region: string): ErrorDetail[] =>
   regions.includes(region)
     ? []
-    : [{ field: "region", reason: invalidReason("region", `one of ${regions.join(", ")}`) }];
+    : [{ field: "region", reason: invalidReason("region", texts.regionUnknown({ regions })) }];

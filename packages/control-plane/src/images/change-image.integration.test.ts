@@ -11,6 +11,7 @@ import {
   upload,
 } from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const NOT_FOUND = { status: 404, body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no /) }] } };
 const pathOf = ({ id }: { id: string }): string => `${IMAGES}/${id}`;
@@ -169,7 +170,7 @@ test("an upload deleted before its data arrived fails with that reason", async (
 
   const { body } = await alice.get<{ data: Event[] }>("/v4/account/events");
   expect(body.data.find(({ action }) => action === "image_upload")).toMatchObject({
-    ...{ status: "failed", message: "The image was deleted before its data arrived." },
+    ...{ status: "failed", message: texts.deletedBeforeUpload().text },
   });
 });
 

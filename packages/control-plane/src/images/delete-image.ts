@@ -7,6 +7,7 @@ import { transact } from "#platform/db/transact.ts";
 import type { ImageDeps } from "./accept-upload.ts";
 import { entityOfImage, targetOfImage } from "./entity.ts";
 import { type ImageRow, lockImage, markImageDeleted, waitsForData } from "./image-store.ts";
+import { texts } from "./texts.ts";
 
 /** Hides the image from the tenant with this transaction, in any state; its objects are removed later. */
 export const deleteImage = ({ db, clock }: Pick<ImageDeps, "db" | "clock">, by: Principal, id: number): Promise<void> =>
@@ -29,7 +30,7 @@ export async function removeImage(
   if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: image.event_id, status: "failed", at },
-      message: "The image was deleted before its data arrived.",
+      message: texts.deletedBeforeUpload(),
     });
   await audit(tx, {
     ...{ at, account: accountId, actor: by?.username ?? "worker", action: "delete_image", target: targetOfImage(id) },

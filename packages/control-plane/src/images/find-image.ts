@@ -3,6 +3,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { readWireId } from "./entity.ts";
 import { findImage, findPublicImage, type ImageRow } from "./image-store.ts";
+import { texts } from "./texts.ts";
 
 /** By the id of the path. The response does not reveal whether a private image exists. */
 export async function imageToView(db: Db, principal: Principal | undefined, wireId: string): Promise<ImageRow> {
@@ -19,7 +20,7 @@ export async function imageToChange(db: Db, principal: Principal, wireId: string
   if (named === undefined) throw notFound();
   if (named.kind === "public") {
     await findPublicImage(db, named.name);
-    throw new DomainError("forbidden", { reason: "Unauthorized: public images are changed by the operator alone." });
+    throw new DomainError("forbidden", { reason: texts.publicImageReadOnly() });
   }
   return (await requireImage(db, principal, named.id, "read_write")).id;
 }

@@ -1,28 +1,27 @@
 import { expect, test } from "vitest";
 import { type AddedImages, limitFaults, limitsOf } from "./limit-rules.ts";
+import { texts } from "./texts.ts";
 
 const limits = { images: 25, totalMb: 1000, rawMb: 600 };
 const one: AddedImages = { addImages: 1, addMb: 1, rawMb: 0 };
 
 test("the last place can be used, and no more", () => {
   expect(limitFaults(limits, { images: 24, totalMb: 0 }, one)).toEqual([]);
-  expect(limitFaults(limits, { images: 25, totalMb: 0 }, one)).toEqual([
-    "This account may have 25 images; this would make it 26. Delete one, or ask the operator for more.",
-  ]);
+  expect(limitFaults(limits, { images: 25, totalMb: 0 }, one)).toEqual([texts.countLimit({ max: 25, count: 26 })]);
 });
 
 test("exactly the total fits, and one MB more does not", () => {
   const settling = { addImages: 0, addMb: 500, rawMb: 500 };
   expect(limitFaults(limits, { images: 3, totalMb: 500 }, settling)).toEqual([]);
   expect(limitFaults(limits, { images: 3, totalMb: 501 }, settling)).toEqual([
-    "The images of this account may have 1000 MB in all; this would make it 1001 MB. Delete one, or ask the operator for more.",
+    texts.totalSizeLimit({ maxMb: 1000, mb: 1001 }),
   ]);
 });
 
 test("an image of exactly the largest size is accepted, and one of one MB more is not", () => {
   expect(limitFaults(limits, { images: 0, totalMb: 0 }, { addImages: 1, addMb: 600, rawMb: 600 })).toEqual([]);
   expect(limitFaults(limits, { images: 0, totalMb: 0 }, { addImages: 1, addMb: 601, rawMb: 601 })).toEqual([
-    "An image may have 600 MB uncompressed; this one has 601 MB. Make its disk smaller, or ask the operator for more.",
+    texts.sizeLimit({ maxMb: 600, mb: 601 }),
   ]);
 });
 

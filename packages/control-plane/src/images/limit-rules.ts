@@ -1,5 +1,7 @@
 import type { Tables } from "#platform/db/tables.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { ImageSettings } from "./settings.ts";
+import { texts } from "./texts.ts";
 
 type Defaults = Pick<ImageSettings, "imagesPerAccount" | "totalMb" | "rawMb">;
 type Own = Partial<Pick<Tables["image_limits"], "images" | "total_mb" | "raw_mb">>;
@@ -16,18 +18,13 @@ export const limitsOf = (own: Own | undefined, defaults: Defaults): ImageLimits 
 });
 
 /**
- * A sentence for each limit that would be exceeded. Existing images above a lowered limit stay: only more is refused.
+ * A text for each limit that would be exceeded. Existing images above a lowered limit stay: only more is refused.
  */
-export function limitFaults(limits: ImageLimits, used: ImageUsage, added: AddedImages): string[] {
+export function limitFaults(limits: ImageLimits, used: ImageUsage, added: AddedImages): Text[] {
   const [images, totalMb] = [used.images + added.addImages, used.totalMb + added.addMb];
   return [
-    added.rawMb > limits.rawMb &&
-      `An image may have ${limits.rawMb} MB uncompressed; this one has ${added.rawMb} MB. Make its disk smaller, or ask the operator for more.`,
-    added.addImages > 0 &&
-      images > limits.images &&
-      `This account may have ${limits.images} images; this would make it ${images}. Delete one, or ask the operator for more.`,
-    added.addMb > 0 &&
-      totalMb > limits.totalMb &&
-      `The images of this account may have ${limits.totalMb} MB in all; this would make it ${totalMb} MB. Delete one, or ask the operator for more.`,
+    added.rawMb > limits.rawMb && texts.sizeLimit({ maxMb: limits.rawMb, mb: added.rawMb }),
+    added.addImages > 0 && images > limits.images && texts.countLimit({ max: limits.images, count: images }),
+    added.addMb > 0 && totalMb > limits.totalMb && texts.totalSizeLimit({ maxMb: limits.totalMb, mb: totalMb }),
   ].filter((fault) => fault !== false);
 }

@@ -3,6 +3,7 @@ import { countWaiting } from "#testing/count-waiting.ts";
 import { availableImage, IMAGES, type Person, upload } from "#testing/image-fixture.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 import { imageLimitFault } from "./limits.ts";
+import { texts } from "./texts.ts";
 
 const reasonsOf = ({ status, body }: { status: number; body: unknown }) => ({
   status,
@@ -37,7 +38,7 @@ test("the 25th image is accepted, the 26th is not, and a deleted one makes room"
   expect(last.status).toBe(200);
   const tooMany = {
     status: 400,
-    reasons: ["This account may have 25 images; this would make it 26. Delete one, or ask the operator for more."],
+    reasons: [texts.countLimit({ max: 25, count: 26 }).text],
   };
   expect(reasonsOf(await upload(alice))).toEqual(tooMany);
   await alice.delete(`${IMAGES}/${last.body.image.id}`);
@@ -80,9 +81,7 @@ test("with one MB left an upload is accepted, with none left it is refused at on
   const image = await availableImage(world, alice, { size_mb: 1 });
   expect(reasonsOf(await upload(alice))).toEqual({
     status: 400,
-    reasons: [
-      "The images of this account may have 300 MB in all; this would make it 301 MB. Delete one, or ask the operator for more.",
-    ],
+    reasons: [texts.totalSizeLimit({ maxMb: 300, mb: 301 }).text],
   });
   await alice.delete(`${IMAGES}/${image.id}`);
   expect((await upload(alice)).status).toBe(200);
@@ -99,8 +98,8 @@ test("an import that would exceed a limit fails with that limit, to the MB", asy
       .execute((tx) => imageLimitFault(tx, alice.accountId, images as never, { addImages: 0, addMb: mb, rawMb: mb }));
 
   expect(await fault(500)).toBeUndefined();
-  expect(await fault(501)).toMatch(/1000 MB in all; this would make it 1001 MB/);
-  expect(await fault(601)).toMatch(/An image may have 600 MB uncompressed; this one has 601 MB/);
+  expect(await fault(501)).toEqual(texts.totalSizeLimit({ maxMb: 1000, mb: 1001 }));
+  expect(await fault(601)).toEqual(texts.sizeLimit({ maxMb: 600, mb: 601 }));
 });
 
 test("the operator sets and resets an account's own limits, and existing images stay", async () => {
@@ -115,7 +114,7 @@ test("the operator sets and resets an account's own limits, and existing images 
     own: { images: 2, total_mb: null, raw_mb: null },
     used: { images: 3, total_mb: 0 },
   });
-  expect(reasonsOf(await upload(alice)).reasons).toEqual([expect.stringContaining("may have 2 images")]);
+  expect(reasonsOf(await upload(alice)).reasons).toEqual([texts.countLimit({ max: 2, count: 4 }).text]);
   expect((await alice.get<{ results: number }>(IMAGES)).body.results).toBe(3);
   // Limits that are not named stay.
   await world.operator.put(path, { total_mb: 10, raw_mb: 7 });
@@ -123,7 +122,7 @@ test("the operator sets and resets an account's own limits, and existing images 
   expect((await world.operator.get(path)).body).toMatchObject({ limits: { images: 4, total_mb: 10, raw_mb: 7 } });
   expect((await upload(alice)).status).toBe(200);
   await world.operator.put(path, { images: 0 });
-  expect(reasonsOf(await upload(alice)).reasons).toEqual([expect.stringContaining("may have 0 images")]);
+  expect(reasonsOf(await upload(alice)).reasons).toEqual([expect.stringContaining("at most 0 images")]);
   await world.operator.put(path, { images: null });
   expect((await upload(alice)).status).toBe(200);
 

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { granting, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import { type AddedImages, type ImageUsage, limitFaults, limitsOf } from "./limit-rules.ts";
 import type { ImageSettings } from "./settings.ts";
 
@@ -25,7 +26,7 @@ export const imageLimitFault = async (
   accountId: number,
   settings: ImageSettings,
   added: AddedImages,
-): Promise<string | undefined> => (await faultsOf(tx, accountId, settings, added))[0];
+): Promise<Text | undefined> => (await faultsOf(tx, accountId, settings, added))[0];
 
 /**
  * Admits a new image: within the limits, and with a grant for a restricted user who creates it. The grant comes first,
@@ -42,7 +43,7 @@ export async function admitImage(
   await requireImageLimits(tx, by.accountId, settings, { addImages: 1, ...added });
 }
 
-async function faultsOf(tx: Tx, accountId: number, settings: ImageSettings, added: AddedImages): Promise<string[]> {
+async function faultsOf(tx: Tx, accountId: number, settings: ImageSettings, added: AddedImages): Promise<Text[]> {
   // A separate statement: the counts that follow see what previous holders of the lock committed.
   await tx.selectFrom("accounts").select("id").where("id", "=", accountId).forNoKeyUpdate().execute();
   const own = await findOwnLimits(tx, accountId);

@@ -12,6 +12,7 @@ import {
   upload,
 } from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const publish = (world: World, image: { id: string }, body: object) =>
   world.operator.post(`/admin/images/${encodeURIComponent(image.id)}/publish`, { label: "Debian", ...body });
@@ -65,7 +66,7 @@ test("only an available image is published, under a name that clients can send",
   const image = await availableImage(world, alice);
 
   expect(reasonOf(await publish(world, waiting, { name: "debian-12" }))).toMatchObject({
-    ...{ status: 400, reason: expect.stringContaining("is pending_upload; only an available one") },
+    ...{ status: 400, reason: expect.stringContaining("is pending_upload; only an available image") },
   });
   for (const name of ["", "Debian", "a/b", "-a", ".", "a b", "a".repeat(65), "é"])
     expect(await publish(world, image, { name })).toMatchObject({ status: 400 });
@@ -83,7 +84,7 @@ test("a name in use is refused, unless the old image is retired at the same time
 
   expect(reasonOf(await publish(world, next, { name: "debian-12" }))).toEqual({
     status: 400,
-    reason: `Image ${numberOf(old)} is operator/debian-12 already. Retire it, or replace it with this one.`,
+    reason: texts.publicNameTaken({ id: numberOf(old), wireId: "operator/debian-12" }).text,
   });
   expect((await alice.get(`${IMAGES}/${next.id}`)).status).toBe(200);
   expect((await publish(world, next, { name: "debian-12", replace: true })).status).toBe(200);
@@ -144,7 +145,7 @@ test("an account's image is neither deprecated nor retired", async () => {
   for (const what of ["deprecate", "retire"])
     expect(reasonOf(await world.operator.post(`/admin/images/${numberOf(image)}/${what}`, {}))).toEqual({
       status: 400,
-      reason: `Image ${numberOf(image)} is not public: it belongs to account ${alice.accountId}.`,
+      reason: texts.notPublic({ id: numberOf(image), accountId: alice.accountId }).text,
     });
   expect((await alice.get(`${IMAGES}/${image.id}`)).body).toEqual(image);
 });

@@ -3,8 +3,10 @@ import { emit } from "#events/index.ts";
 import { dropGrants } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import { entityOfImage, wireIdOf } from "./entity.ts";
 import { findPublicImageToReplace, type ImageRow, lockAnyImage, markImageDeleted, saveImage } from "./image-store.ts";
+import { texts } from "./texts.ts";
 
 export type Publication = {
   name: string;
@@ -32,13 +34,12 @@ export async function publishImage(
   if (image === undefined) return undefined;
   const { name, label, description = null, vendor = null, eol = null, replace } = publication;
   const wireId = wireIdOf({ id: image.id, name });
-  if (image.name !== null && image.name !== name) throw wrongState(`Image ${image.id} is ${wireIdOf(image)} already.`);
-  if (image.status !== "available")
-    throw wrongState(`Image ${image.id} is ${image.status}; only an available one can be published.`);
+  if (image.name !== null && image.name !== name)
+    throw wrongState(texts.publishedUnderOtherName({ id: image.id, wireId: wireIdOf(image) }));
+  if (image.status !== "available") throw wrongState(texts.notAvailable({ id: image.id, status: image.status }));
 
   const taken = await findPublicImageToReplace(tx, name, image.id);
-  if (taken !== undefined && !replace)
-    throw wrongState(`Image ${taken.id} is ${wireId} already. Retire it, or replace it with this one.`);
+  if (taken !== undefined && !replace) throw wrongState(texts.publicNameTaken({ id: taken.id, wireId }));
   if (taken !== undefined) await markImageDeleted(tx, taken, at);
 
   const { account_id: accountId } = image;
@@ -57,7 +58,7 @@ export async function publishImage(
         entity: entityOfImage(image),
         at,
       },
-      message: `The operator made this image public: it is ${wireId} now, and no longer an image of this account.`,
+      message: texts.madePublic({ wireId }),
     });
   return published;
 }
@@ -75,8 +76,7 @@ export async function retireImage(tx: Tx, image: ImageRow, at: Date): Promise<vo
 }
 
 function requirePublic(image: ImageRow): void {
-  if (image.account_id !== null)
-    throw wrongState(`Image ${image.id} is not public: it belongs to account ${image.account_id}.`);
+  if (image.account_id !== null) throw wrongState(texts.notPublic({ id: image.id, accountId: image.account_id }));
 }
 
-const wrongState = (reason: string): DomainError => new DomainError("wrong-state", { reason });
+const wrongState = (reason: Text): DomainError => new DomainError("wrong-state", { reason });

@@ -12,6 +12,7 @@ import {
 } from "#testing/stored-images.ts";
 import { REGION } from "#testing/world.ts";
 import { checkSoon } from "./import/upload-watcher.ts";
+import { texts } from "./texts.ts";
 
 const stores = twoStoresForAll();
 
@@ -59,7 +60,7 @@ test("deleted while it is settled, an image is never available, has one end, and
 
   expect((await alice.get(path)).status).toBe(404);
   expect(await eventsOf(fixture, id)).toEqual([
-    { action: "image_upload", status: "failed", message: "The image was deleted." },
+    { action: "image_upload", status: "failed", message: texts.deleted().text },
     expect.objectContaining({ action: "image_delete" }),
   ]);
   expect(await fixture.keys()).toEqual({ here: [], there: [] });
@@ -199,7 +200,7 @@ test("deleting an image while it is read ends the import once, and leaves nothin
   await world.activities.clearUpload(operation);
 
   expect(await eventsOf(fixture, id)).toEqual([
-    { action: "image_upload", status: "failed", message: "The image was deleted." },
+    { action: "image_upload", status: "failed", message: texts.deleted().text },
     expect.objectContaining({ action: "image_delete" }),
   ]);
   expect(await fixture.keys()).toEqual({ here: [], there: [] });

@@ -3,14 +3,15 @@ import { endEvent } from "#events/index.ts";
 import { findOperation, type OperationRow, settleOperation } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import { targetOfImage } from "./entity.ts";
 import { type ImageRow, markImageDeleted, saveImage } from "./image-store.ts";
 import { imageLimitFault } from "./limits.ts";
 import { type ImageSettings, MB } from "./settings.ts";
 import type { ImageStores } from "./stores.ts";
+import { texts } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
-const DELETED = "The image was deleted.";
 
 /**
  * The content that an import or a capture has written to the store of the image's region, and `verifyContent` has
@@ -36,7 +37,7 @@ export async function settleAvailable(
   at: Date,
 ): Promise<Settled> {
   const image = await lockImageOf(tx, operationId);
-  if (image.deleted_at !== null) return end(tx, image, operationId, { message: DELETED, at });
+  if (image.deleted_at !== null) return end(tx, image, operationId, { message: texts.deleted(), at });
   const sizeMb = Math.ceil(made.manifest.raw_bytes / MB);
   const fault = await limitFault(tx, images, image, sizeMb);
   if (fault !== undefined) return end(tx, image, operationId, { message: fault, at });
@@ -62,9 +63,9 @@ export async function settleAvailable(
 }
 
 /** A failed upload stays visible for an hour, so that its owner sees the reason; a failed capture is removed. */
-export const settleFailed = async (tx: Tx, operationId: number, message: string, at: Date): Promise<Settled> => {
+export const settleFailed = async (tx: Tx, operationId: number, message: Text, at: Date): Promise<Settled> => {
   const image = await lockImageOf(tx, operationId);
-  return end(tx, image, operationId, { message: image.deleted_at === null ? message : DELETED, at });
+  return end(tx, image, operationId, { message: image.deleted_at === null ? message : texts.deleted(), at });
 };
 
 /** Deleted images too: their operation has to end all the same. */
@@ -84,14 +85,14 @@ async function end(
   tx: Tx,
   image: ImageRow,
   operationId: number,
-  { message, at }: { message?: string; at: Date },
+  { message, at }: { message?: Text; at: Date },
 ): Promise<Settled> {
   const detail = message === undefined ? {} : { message };
   const outcome = message === undefined ? "done" : "failed";
   const operation = await settleOperation(tx, operationId, { outcome, ...detail, at });
   if (operation === undefined) return "before";
   if (message !== undefined) await leaveFailed(tx, image, at);
-  await writeDown(tx, operation, image, detail, at);
+  await writeDown(tx, operation, image, message, at);
   if (operation.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: operation.event_id, status: message === undefined ? "finished" : "failed" },
@@ -108,8 +109,9 @@ async function leaveFailed(tx: Tx, image: ImageRow, at: Date): Promise<void> {
   });
 }
 
-const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, detail: object, at: Date) =>
+const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, message: Text | undefined, at: Date) =>
   audit(tx, {
     ...{ at, account: image.account_id, actor: "worker", action: `${kind}.${outcome}` },
-    ...{ target: targetOfImage(image.id), detail: { operation: id, ...detail } },
+    target: targetOfImage(image.id),
+    detail: { operation: id, ...(message !== undefined && { message: message.text, code: message.code }) },
   });

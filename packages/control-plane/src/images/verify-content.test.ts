@@ -34,7 +34,7 @@ test("a folder with exactly what its manifest names is complete", async () => {
 });
 
 test.each<[string, unknown, Record<string, number>, RegExp]>([
-  ["no manifest", undefined, sizes, /no manifest/],
+  ["no manifest", undefined, sizes, /manifest is missing/],
   ["a manifest that is no JSON", "{", sizes, /cannot be read/],
   ["a manifest of another format", { ...manifest, format: 2 }, sizes, /cannot be read/],
   ["a missing chunk", manifest, { "chunk-000000": 10 }, /chunk-000002 is missing/],

@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 export type MaintenanceRow = Selectable<Tables["maintenance"]>;
 export type MaintenanceStatus = MaintenanceRow["status"];
@@ -17,7 +18,7 @@ export function isChange({ id, status }: MaintenanceRow, to: MaintenanceStatus):
   if (status === to) return false;
   if (before[to].includes(status)) return true;
   throw new DomainError("wrong-state", {
-    reason: `Maintenance ${id} is ${status}; only what is ${before[to].join(" or ")} can be ${to}.`,
+    reason: texts.maintenanceStatus({ id, status, allowed: before[to], to }),
   });
 }
 

@@ -6,6 +6,7 @@ import { newWorld, type World } from "#testing/world.ts";
 import { createMails } from "./index.ts";
 import { createMailSweep } from "./mail-sweep.ts";
 import { createSender, startSending } from "./send-mails.ts";
+import { texts } from "./texts.ts";
 
 const DAY_MS = 86_400_000;
 const log = createLog("test", "silent");
@@ -61,7 +62,7 @@ test("an invitation reaches the new user once, with a link for three days, and l
   expect(mail).toMatchObject({
     from: { name: "Moorage", address: "harbour@moorage.test" },
     to: [{ address: `${alice.username}@test.example` }],
-    subject: "You have a Moorage user",
+    subject: texts.inviteSubject().text,
   });
   expect(mail?.text).toContain(`${post.links[0]}\n`);
   expect(post.links).toEqual([expect.stringContaining(`user=${alice.userId}&hours=72`)]);

@@ -70,7 +70,7 @@ export function createSender(deps: SenderDeps) {
   );
   const counted = new Counter({
     name: "moorage_mails_total",
-    help: "Tries to send a letter, by how they ended; `nobody` has no such user.",
+    help: "Attempts to send a mail, by outcome; `nobody`: there is no such user.",
     labelNames: ["outcome"],
     registers: deps.registry === undefined ? [] : [deps.registry],
   });
@@ -93,11 +93,11 @@ export function createSender(deps: SenderDeps) {
     } catch (error) {
       const [now, why] = [clock(), reasonOf(error)];
       if (now.getTime() - row.created_at.getTime() >= GIVE_UP_MS) {
-        log.error({ mail: row.id, tries: row.tries, why }, "a letter could not be sent for a day; given up");
+        log.error({ mail: row.id, tries: row.tries, why }, "a mail could not be sent for a day and is given up");
         await giveUp(db, row.id, now, why);
         return "given_up";
       }
-      log.warn({ mail: row.id, tries: row.tries, why }, "a letter could not be sent; trying again later");
+      log.warn({ mail: row.id, tries: row.tries, why }, "a mail could not be sent and is retried later");
       await tryAgain(db, row.id, new Date(now.getTime() + pauseAfter(row.tries)), why);
       return "failed";
     }
@@ -125,7 +125,7 @@ export function startSending(sender: Sender, log: Log): { close(): Promise<void>
   const loop = (async () => {
     while (!closed) {
       const outcomes = await sender.sendDue().catch((error: unknown): Outcome[] => {
-        log.warn({ err: error }, "the outbox could not be read; letters stay for the next round");
+        log.warn({ err: error }, "the outbox could not be read; its mails stay for the next round");
         return [];
       });
       if (outcomes.length < AT_ONCE) await pause();

@@ -1,60 +1,55 @@
 import { html } from "ghtml";
+import type { Text } from "@moorage/contract/texts";
 import type { NoticeOf } from "./mail-message.ts";
+import { texts } from "./texts.ts";
 
 export type Mail = { subject: string; text: string; html: string };
 
 /** A mail as paragraphs. A link is on its own line and in full, so that people see where it leads. */
-type Draft = { subject: string; greeting: string; body: readonly string[]; link?: string; end: readonly string[] };
+type Draft = { subject: Text; greeting: Text; body: readonly Text[]; link?: string; end: readonly Text[] };
 
 export const inviteMail = (to: { username: string; company: string }, link: string, hours: number): Mail =>
   write({
-    subject: "You have a Moorage user",
-    greeting: `Hello ${to.username},`,
-    body: [
-      `you were added as a user of ${to.company} at Moorage. Your user name is ${to.username}.`,
-      `Choose a password to sign in with. This link works once, within ${hours} hours:`,
-    ],
+    subject: texts.inviteSubject(),
+    greeting: texts.greeting(to),
+    body: [texts.inviteAdded(to), texts.inviteLink({ hours })],
     link,
-    end: ["If you do not know why you got this letter, you can ignore it."],
+    end: [texts.inviteUnexpected()],
   });
 
 export const resetMail = (to: { username: string }, link: string, hours: number): Mail =>
   write({
-    subject: "Choose a new Moorage password",
-    greeting: `Hello ${to.username},`,
-    body: [
-      "somebody, hopefully you, asked for a new password at Moorage.",
-      `To choose one, open this link. It works once, within ${hours === 1 ? "an hour" : `${hours} hours`}:`,
-    ],
+    subject: texts.resetSubject(),
+    greeting: texts.greeting(to),
+    body: [texts.resetRequested(), texts.resetLink({ hours })],
     link,
-    end: ["If it was not you, do nothing: your password stays as it is."],
+    end: [texts.resetUnexpected()],
   });
 
-const notices: Record<NoticeOf, { subject: string; text: string }> = {
-  password_changed: { subject: "Your Moorage password was changed", text: "your password was changed." },
-  tfa_enabled: { subject: "Two-factor sign-in is on", text: "two-factor sign-in was turned on for you." },
-  tfa_disabled: { subject: "Two-factor sign-in is off", text: "two-factor sign-in was turned off for you." },
-  passkey_added: { subject: "A passkey was added", text: "a passkey was added, and can be used to sign in as you." },
-  passkey_removed: { subject: "A passkey was removed", text: "one of your passkeys was removed." },
-  address_changed: {
-    subject: "Your Moorage mail address was changed",
-    text: "your mail address was changed. Letters about you go to the new one from now on.",
-  },
+const notices: Record<NoticeOf, { subject: () => Text; body: () => Text }> = {
+  password_changed: { subject: texts.passwordChangedSubject, body: texts.passwordChanged },
+  tfa_enabled: { subject: texts.tfaEnabledSubject, body: texts.tfaEnabled },
+  tfa_disabled: { subject: texts.tfaDisabledSubject, body: texts.tfaDisabled },
+  passkey_added: { subject: texts.passkeyAddedSubject, body: texts.passkeyAdded },
+  passkey_removed: { subject: texts.passkeyRemovedSubject, body: texts.passkeyRemoved },
+  address_changed: { subject: texts.addressChangedSubject, body: texts.addressChanged },
 };
 
 export const noticeMail = ({ username, what }: { username: string; what: NoticeOf }): Mail =>
   write({
-    subject: notices[what].subject,
-    greeting: `Hello ${username},`,
-    body: [notices[what].text],
-    end: ["If this was you, there is nothing to do. If not, choose a new password now and tell your operator."],
+    subject: notices[what].subject(),
+    greeting: texts.greeting({ username }),
+    body: [notices[what].body()],
+    end: [texts.noticeUnexpected()],
   });
 
-function write({ subject, greeting, body, link, end }: Draft): Mail {
-  const lines = [greeting, ...body, ...(link === undefined ? [] : [link]), ...end].map(onOneLine);
-  const paragraphs = [greeting, ...body].map(onOneLine).map((line) => html`<p>${line}</p>`);
+function write({ subject: { text: subject }, greeting, body, link, end }: Draft): Mail {
+  const beginning = [greeting, ...body].map(onOneLine);
+  const ending = end.map(onOneLine);
+  const lines = [...beginning, ...(link === undefined ? [] : [link]), ...ending];
+  const paragraphs = beginning.map((line) => html`<p>${line}</p>`);
   const linked = link === undefined ? "" : html`<p><a href="${link}">${link}</a></p>`;
-  const endings = end.map((line) => html`<p>${line}</p>`);
+  const endings = ending.map((line) => html`<p>${line}</p>`);
   return {
     subject,
     text: `${lines.join("\n\n")}\n`,
@@ -63,4 +58,4 @@ function write({ subject, greeting, body, link, end }: Draft): Mail {
 }
 
 /** Text that others chose, such as a company's name, must not add paragraphs. */
-const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ");
+const onOneLine = ({ text }: Text): string => text.replaceAll(/\p{Cc}+/gu, " ");

@@ -1,6 +1,7 @@
 import type { Tx } from "#platform/db/database.ts";
-import { invalid } from "#platform/errors.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
 import { pricesAt, type PriceVersion } from "./price-book.ts";
+import { texts } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 /** A plan's first price applies from the start of time: no resource can have had the plan before. */
@@ -28,9 +29,9 @@ export async function setPrice(
   const next = nextHour(now);
   const isFirst = (await findPrice(tx, plan, now)) === undefined;
   if (from !== undefined && isFirst)
-    throw invalid("from", "nothing; the first price of a plan holds from its beginning");
+    throw new DomainError("invalid", { field: "from", reason: texts.firstPriceWithFrom() });
   if (from !== undefined && (from < next || from.getTime() % HOUR_MS !== 0))
-    throw invalid("from", `a full hour, ${next.toISOString()} or later`);
+    throw invalid("from", texts.priceTooEarly({ earliest: next.toISOString() }));
   const version = { plan, valid_from: from ?? (isFirst ? EVER : next), ...price };
   await tx
     .insertInto("prices")
@@ -56,7 +57,7 @@ const nextHour = (now: Date): Date => new Date((Math.floor(now.getTime() / HOUR_
 
 /** The monthly maximum must cover at least one hour; otherwise a plan with a price could be free. */
 function requireSensible(price: Price): void {
-  if (price.monthly_micros < price.hourly_micros) throw invalid("monthly", "at least the price of an hour");
+  if (price.monthly_micros < price.hourly_micros) throw invalid("monthly", texts.monthlyPriceTooLow());
   if (price.suspended_monthly_micros < price.suspended_hourly_micros)
-    throw invalid("suspended_monthly", "at least the price of a suspended hour");
+    throw invalid("suspended_monthly", texts.suspendedMonthlyPriceTooLow());
 }

@@ -5,8 +5,12 @@ import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
+import { texts } from "./texts.ts";
 
 export type NotificationRow = Omit<Selectable<Tables["notifications"]>, "account_id" | "id" | "cause">;
+/** SQL's `format` replaces it by the label of each row. */
+const LABEL = { label: "%s" };
+
 /** The causes with the widest effect come first, then by age. */
 type Placed = NotificationRow & { place: number; number: number };
 
@@ -29,7 +33,8 @@ export const listNotificationPage = (db: Db, principal: Principal, page: PageReq
 
 /** Regions with an outage in which the reader can see an entity of the account. */
 const outages = (principal: Principal) => sql`
-  select 1, 0, 'outage', 'critical', 'Outage in ' || regions.label, outages.message, null,
+  select 1, 0, 'outage', 'critical', format(${texts.outage({ region: "%s" }).text}::text, regions.label),
+    outages.message, null,
     'region', regions.id, null, '/v4/regions/' || regions.id, outages.since, null
   from outages join regions on regions.id = outages.region where (
     exists (select from databases where databases.account_id = ${principal.accountId}
@@ -51,11 +56,12 @@ const raised = (principal: Principal) => sql`
 const maintenance = (principal: Principal) => sql`
   select 3, maintenance.id,
     case maintenance.type when 'reboot' then 'reboot_scheduled' else 'migration_scheduled' end, 'major',
-    case maintenance.type when 'reboot' then 'Reboot scheduled' else 'Migration scheduled' end,
-    case maintenance.type
-      when 'reboot' then computes.label || ' is going to be rebooted.'
-      when 'cold_migration' then computes.label || ' is going to be shut down, moved to another host and started again.'
-      else computes.label || ' is going to be moved to another host while it runs.' end,
+    case maintenance.type when 'reboot' then ${texts.rebootScheduled().text}::text
+      else ${texts.migrationScheduled().text}::text end,
+    format(case maintenance.type
+      when 'reboot' then ${texts.reboot(LABEL).text}::text
+      when 'cold_migration' then ${texts.coldMigration(LABEL).text}::text
+      else ${texts.liveMigration(LABEL).text}::text end, computes.label),
     maintenance.reason, 'compute', computes.id::text, computes.label, '/v4/compute/instances/' || computes.id,
     maintenance.when_at, null
   from maintenance
@@ -64,8 +70,8 @@ const maintenance = (principal: Principal) => sql`
     and computes.deleted_at is null and ${mayView(principal, "compute", "computes.id")}`;
 
 const patches = (principal: Principal) => sql`
-  select 4, id, 'maintenance', 'minor', 'Database patch pending',
-    label || ' takes a newer image of its engine in its next maintenance window, or when you ask for it.', null,
+  select 4, id, 'maintenance', 'minor', ${texts.patchPending().text}::text,
+    format(${texts.patch(LABEL).text}::text, label), null,
     'database', id::text, label, '/v4/databases/mysql/instances/' || id, patch_due_at, null
   from databases
   where account_id = ${principal.accountId} and deleted_at is null and patch_due_at is not null

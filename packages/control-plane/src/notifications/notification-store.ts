@@ -1,10 +1,11 @@
 import type { EventEntity, Notification } from "@moorage/contract";
 import { sql } from "kysely";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 
 /** One cause of one entity: raising it again replaces the message and keeps the start time. */
 export type Cause = { accountId: number; entity: EventEntity; cause: string };
-export type Notice = Pick<Notification, "type" | "severity" | "label" | "message" | "body">;
+export type Notice = Pick<Notification, "type" | "severity"> & { label: Text; message: Text; body: Text | null };
 
 export const raise = (tx: Tx, cause: Cause, notice: Notice, since: Date): Promise<void> =>
   raiseAll(tx, [[cause, notice]], since);
@@ -18,7 +19,11 @@ export async function raiseAll(tx: Tx, causes: readonly (readonly [Cause, Notice
     entity_label: entity.label,
     entity_url: entity.url,
     cause,
-    ...notice,
+    type: notice.type,
+    severity: notice.severity,
+    label: notice.label.text,
+    message: notice.message.text,
+    body: notice.body?.text ?? null,
     since,
     until: null,
   }));

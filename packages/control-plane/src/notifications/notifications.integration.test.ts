@@ -1,7 +1,8 @@
 import { type Notification, toTimestamp } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { ENGINE, newWorld, REGION, type World } from "#testing/world.ts";
-import { raise, resolve } from "./notification-store.ts";
+import { type Notice, raise, resolve } from "./notification-store.ts";
+import { texts } from "./texts.ts";
 
 const NOTIFICATIONS = "/v4/account/notifications";
 type NotificationPage = { data: Notification[]; results: number };
@@ -11,6 +12,11 @@ const notificationsOf = async (person: Reader): Promise<Notification[]> =>
   (await person.get<NotificationPage>(NOTIFICATIONS)).body.data;
 const outage = (world: World, message: string | null, region = REGION) =>
   world.operator.post(`/admin/regions/${region}/outage`, { message });
+
+const noticeOf = (type: string, message: string): Notice => ({
+  ...{ type, severity: "major", label: { code: "notification.test", text: "Test" } },
+  ...{ message: { code: "notification.test", text: message }, body: null },
+});
 
 /** A restricted user who may read the account. */
 async function accountant(world: World, { accountId }: Reader) {
@@ -40,7 +46,7 @@ test("an outage is shown to accounts with an entity in the region, for as long a
   for (const person of [withDatabase, withCompute])
     expect(await notificationsOf(person)).toEqual([
       {
-        ...{ type: "outage", severity: "critical", label: "Outage in Frankfurt" },
+        ...{ type: "outage", severity: "critical", label: texts.outage({ region: "Frankfurt" }).text },
         ...{ message: "Power is back, we start hosts.", body: null, when: since, until: null },
         entity: { id: REGION, label: null, type: "region", url: `/v4/regions/${REGION}` },
       },
@@ -91,7 +97,7 @@ test("a restricted reader of the account sees notifications of the account and o
   const { body: database } = await owner.create();
   const compute = await world.compute(owner.accountId);
   const { accountId } = owner;
-  const notice = { type: "notice", severity: "major", label: "Full", message: "It is full.", body: null } as const;
+  const notice = noticeOf("notice", "The disk is full.");
   const about = (type: string, id: number | null) => ({
     ...{ accountId, cause: "test", entity: { type, id, label: null, url: "/v4" } },
   });
@@ -130,7 +136,7 @@ test("a notification of the account has no entity id, and disappears when resolv
   const owner = await world.customer();
   const entity = { type: "account", id: null, label: null, url: "/v4/account" };
   const about = { accountId: owner.accountId, cause: "payment_due", entity };
-  const notice = { type: "payment_due", severity: "major", label: "Due", message: "$5 are due.", body: null } as const;
+  const notice = noticeOf("payment_due", "$5 are due.");
   const within = world.db.transaction();
 
   await within.execute((tx) => raise(tx, about, notice, world.time.now));

@@ -322,7 +322,12 @@ describe("the operator", () => {
     }
     expect(await set("trust", { may_add_query: true })).toMatchObject({ body: { may_add_query: true } });
     expect((await eventsOf(alice)).slice(0, 4)).toMatchObject([
-      { username: null, action: "oauth_client_update", entity: { id }, message: expect.stringContaining("may add") },
+      {
+        username: null,
+        action: "oauth_client_update",
+        entity: { id },
+        message: expect.stringContaining("allows this client to add"),
+      },
       { message: "The operator set this client to active." },
       { message: "The operator set this client to disabled." },
       { message: "The operator set this client to suspended." },
@@ -347,7 +352,7 @@ describe("the operator", () => {
     for (const none of [id, "x"])
       expect(await status(none, { status: "active" })).toMatchObject({
         status: 404,
-        body: { errors: [{ reason: `No OAuth client has the id ${none}. See them with: moorage oauth-client list` }] },
+        body: { errors: [{ reason: `No OAuth client has the id ${none}. See: moorage oauth-client list` }] },
       });
   });
 });

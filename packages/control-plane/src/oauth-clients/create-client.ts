@@ -26,7 +26,7 @@ export const createClient = (
 ): Promise<OAuthClient> =>
   db.transaction().execute(async (tx) => {
     await idempotency.claim(tx);
-    requireFewerThan(MOST_CLIENTS, await countClients(tx, by.accountId), "OAuth clients");
+    requireFewerThan(MOST_CLIENTS, await countClients(tx, by.accountId), "OAuth clients per account");
     const at = clock();
     const { secret, secret_sha256 } = newSecret();
     const client = await insertClient(tx, {

@@ -1,5 +1,7 @@
 import { DomainError } from "#platform/errors.ts";
 import { limitConcurrency } from "#platform/limit-concurrency.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 export type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
 
@@ -26,7 +28,7 @@ export function createThumbnailer(mostSeconds = MOST_SECONDS): MakeThumbnail {
   const limit = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
   return async (file) => {
     if (!signatures.some((signature) => file.subarray(0, signature.length).equals(signature)))
-      throw refusal("The body must be a picture: a PNG, JPEG or GIF file as it is, neither encoded nor in a form.");
+      throw refusal(texts.thumbnailNotPicture());
     return limit(() => draw(file, mostSeconds));
   };
 }
@@ -34,13 +36,11 @@ export function createThumbnailer(mostSeconds = MOST_SECONDS): MakeThumbnail {
 async function draw(file: Buffer, mostSeconds: number): Promise<Buffer> {
   const sharp = await loadSharp();
   const unreadable = (): never => {
-    throw refusal("The picture cannot be read: the file is damaged or not whole. Save it anew as PNG and send that.");
+    throw refusal(texts.thumbnailUnreadable());
   };
   const { width, height } = await sharp(file, { limitInputPixels: false }).metadata().catch(unreadable);
   if (width > MOST_SIDE || height > MOST_SIDE)
-    throw refusal(
-      `The picture has ${width}×${height} pixels; at most ${MOST_SIDE}×${MOST_SIDE} are possible. ${SIDE}×${SIDE} are shown.`,
-    );
+    throw refusal(texts.thumbnailTooLarge({ width, height, most: MOST_SIDE, shown: SIDE }));
   return sharp(file, { failOn: "warning", limitInputPixels: MOST_SIDE * MOST_SIDE, sequentialRead: true })
     .autoOrient()
     .resize(SIDE, SIDE, { fit: "contain", background: { r: 0, g: 0, b: 0, alpha: 0 } })
@@ -67,4 +67,4 @@ async function loadSharp(): Promise<typeof import("sharp").default> {
   return (await loaded).default;
 }
 
-const refusal = (reason: string): DomainError => new DomainError("invalid", { reason });
+const refusal = (reason: Text): DomainError => new DomainError("invalid", { reason });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Text } from "@moorage/contract/texts";
 import { newWorld, type World } from "#testing/world.ts";
 import {
   findOperation,
@@ -21,10 +22,10 @@ const later = (at: Date, seconds: number): Date => new Date(at.getTime() + secon
 test("of two concurrent calls that settle an operation, one succeeds and its message stays", async () => {
   await using world = await newWorld();
   const { id } = await openOne(world);
-  const settle = (message: string) =>
+  const settle = (message: Text) =>
     world.db.transaction().execute((tx) => settleOperation(tx, id, { outcome: "failed", message, at: world.time.now }));
 
-  const settled = await Promise.all(["a", "b", "c"].map(settle));
+  const settled = await Promise.all(["a", "b", "c"].map((text) => settle({ code: "request.test", text })));
 
   const winners = settled.filter((row) => row !== undefined);
   expect(winners).toHaveLength(1);

@@ -2,6 +2,8 @@ import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 export type OperationRow = Selectable<Tables["operations"]>;
 
@@ -45,10 +47,7 @@ export async function requireCurrent(tx: Tx): Promise<void> {
 
 /** Operations are accepted only while the control plane knows what its hosts know. */
 export const notComparedYet = (): DomainError =>
-  new DomainError("unavailable", {
-    reason:
-      "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
-  });
+  new DomainError("unavailable", { reason: texts.controlPlaneRestored() });
 
 /** There is no sign that this database was set back in time. */
 const isCurrent = sql`installation.set_back_at is null and installation.fingerprint = current_fingerprint()`;
@@ -122,11 +121,16 @@ export const raisePercent = (db: Db, id: number, percent: number): Promise<unkno
 export const settleOperation = (
   tx: Tx,
   id: number,
-  end: { outcome: "done" | "failed"; message?: string; at: Date },
+  end: { outcome: "done" | "failed"; message?: Text; at: Date },
 ): Promise<OperationRow | undefined> =>
   tx
     .updateTable("operations")
-    .set({ settled_at: end.at, outcome: end.outcome, message: end.message ?? null })
+    .set({
+      settled_at: end.at,
+      outcome: end.outcome,
+      message: end.message?.text ?? null,
+      message_code: end.message?.code ?? null,
+    })
     .where("id", "=", id)
     .where("settled_at", "is", null)
     .returningAll()

@@ -33,12 +33,12 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
       try {
         await sweepOnce(deps);
       } catch (error) {
-        deps.log.warn({ err: error }, "sweep did not finish; the next one goes on");
+        deps.log.warn({ err: error }, "the sweep did not finish; the next one continues");
       }
       // Concurrently: a job that waits for the DNS server or the object store delays no other.
       for (const job of deps.jobs)
         await job().catch((error: unknown) =>
-          deps.log.warn({ err: error }, "a chore did not finish; the next round goes on"),
+          deps.log.warn({ err: error }, "a job did not finish; the next round continues"),
         );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deps.everySeconds * 1000);
@@ -79,7 +79,7 @@ async function sweep(deps: SweeperDeps, operation: OperationRow): Promise<void> 
   // Not started: the relay starts it.
   const lost = operation.started_at !== null && !(await isRunning(deps.temporal, workflowIdOf(operation)));
   if (lost && (await nextRun(db, operation)) !== undefined)
-    log.warn({ operation: operation.id, run: operation.run + 1 }, "workflow was lost; starting it anew");
+    log.warn({ operation: operation.id, run: operation.run + 1 }, "workflow was lost; starting it again");
   await sweepAgain(db, operation.id, clock(), everySeconds);
 }
 

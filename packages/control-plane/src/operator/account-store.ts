@@ -6,6 +6,7 @@ import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
 import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
+import { texts } from "./texts.ts";
 
 type AccountRow = Selectable<Tables["accounts"]>;
 export type AccountView = ReturnType<typeof viewOf>;
@@ -37,8 +38,7 @@ export async function findAccountRow(db: Db | Tx, id: string | number | undefine
     .selectAll()
     .where("id", "=", Id.safeParse(id).data ?? 0)
     .executeTakeFirst();
-  if (row === undefined)
-    throw new DomainError("not-found", { reason: `No account has the id ${id}. See them with: moorage account list` });
+  if (row === undefined) throw new DomainError("not-found", { reason: texts.accountUnknown({ id }) });
   return row;
 }
 

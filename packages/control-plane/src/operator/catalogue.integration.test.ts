@@ -35,7 +35,7 @@ test("a plan keeps its size, can be deprecated, and the operator still sees it",
 
   expect(await world.operator.post("/admin/plans", { ...plan, memory_mb: 8192 })).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("Make a new plan") }] },
+    body: { errors: [{ reason: expect.stringContaining("Create a new plan") }] },
   });
   expect(await world.operator.post("/admin/plans", { ...plan, deprecated: true })).toMatchObject({ status: 200 });
   expect(await world.operator.get("/admin/plans")).toMatchObject({

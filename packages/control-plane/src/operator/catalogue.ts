@@ -23,6 +23,7 @@ import { planPatches } from "#databases/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Amount, Name } from "./fields.ts";
 import { PlanPrice, priceCommands, toPrice, viewOfPrice } from "./prices.ts";
+import { texts } from "./texts.ts";
 
 const Region = z.object({ id: Name, label: Name, country: z.string().length(2) });
 /** Shown to tenants while the outage lasts; null ends it. */
@@ -56,8 +57,7 @@ export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void
 
   command(app, deps, { path: "/admin/regions/:id/outage", body: Outage }, async (tx, { message }, { id = "" }) => {
     const region = (): Promise<RegionRow | undefined> => findRegion(tx, id);
-    if ((await region()) === undefined)
-      throw new DomainError("not-found", { reason: `No region has the id ${id}. See them with: moorage region list` });
+    if ((await region()) === undefined) throw new DomainError("not-found", { reason: texts.regionUnknown({ id }) });
     await (message === null ? endOutage(tx, id) : saveOutage(tx, id, message, clock()));
     return viewOfRegion((await region()) as RegionRow);
   });
@@ -84,10 +84,7 @@ export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void
   command(app, deps, { path: "/admin/engines/:engine/:version/image", body: Image }, async (tx, { image }, params) => {
     const id = `${params["engine"]}/${params["version"]}`;
     const before = await findEngineVersion(tx, id);
-    if (before === undefined)
-      throw new DomainError("not-found", {
-        reason: `No engine version has the id ${id}. See them with: moorage engine list`,
-      });
+    if (before === undefined) throw new DomainError("not-found", { reason: texts.engineVersionUnknown({ id }) });
     await saveEngineVersion(tx, { ...before, image });
     return { id, image, databases: await planPatches(tx, id, image, clock()) };
   });
@@ -97,10 +94,9 @@ export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void
 async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | "disk_mb" | "vcpus">): Promise<void> {
   const before = await findPlan(tx, plan.id);
   if (before === undefined) return;
-  if (before.memory_mb === plan.memory_mb && before.disk_mb === plan.disk_mb && before.vcpus === plan.vcpus) return;
-  throw new DomainError("wrong-state", {
-    reason: `Plan ${plan.id} has ${before.memory_mb} MB of memory, ${before.disk_mb} MB of disk and ${before.vcpus} processors, and keeps them. Make a new plan, and set this one to deprecated.`,
-  });
+  const { memory_mb: memoryMb, disk_mb: diskMb, vcpus } = before;
+  if (memoryMb === plan.memory_mb && diskMb === plan.disk_mb && vcpus === plan.vcpus) return;
+  throw new DomainError("wrong-state", { reason: texts.planSizeFixed({ id: plan.id, memoryMb, diskMb, vcpus }) });
 }
 
 const viewOfPlan = ({ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated, ...price }: PricedPlan) => ({

@@ -23,6 +23,7 @@ import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Amount, Name, Nothing } from "./fields.ts";
 import { requireRegion } from "./hosts.ts";
+import { texts } from "./texts.ts";
 
 const LABEL = `1 to ${LONGEST_LABEL} letters, digits, dots, dashes or underscores`;
 const Label = z.string({ error: LABEL }).regex(new RegExp(`^[\\w.-]{1,${LONGEST_LABEL}}$`), LABEL);
@@ -91,10 +92,7 @@ export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps):
 
   command(app, deps, { path: "/admin/disks/:id/remove", body: Nothing }, async (tx, _, { id }) => {
     const removed = await markDiskDeleted(tx, idOf(id), clock());
-    if (removed === undefined)
-      throw new DomainError("not-found", {
-        reason: `No disk has the id ${id}. See them with: moorage disk list <compute>`,
-      });
+    if (removed === undefined) throw new DomainError("not-found", { reason: texts.diskUnknown({ id }) });
     return viewOfDisk(removed);
   });
 }
@@ -102,9 +100,7 @@ export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps):
 export const idOf = (text: string | undefined): number => Id.safeParse(text).data ?? 0;
 
 export const missing = (id: number | string | undefined): never => {
-  throw new DomainError("not-found", {
-    reason: `No compute instance has the id ${id}. See them with: moorage compute list`,
-  });
+  throw new DomainError("not-found", { reason: texts.computeUnknown({ id }) });
 };
 
 async function showCompute(db: Db | Tx, id: number) {
@@ -113,13 +109,13 @@ async function showCompute(db: Db | Tx, id: number) {
 }
 
 async function requirePlan(tx: Tx, id: string): Promise<void> {
-  if ((await findPlan(tx, id)) === undefined) throw invalid("plan", `one that moorage plan list shows; ${id} is none`);
+  if ((await findPlan(tx, id)) === undefined) throw invalid("plan", texts.planInvalid({ id }));
 }
 
 async function requireHost(tx: Tx, name: string, region: string): Promise<number> {
   const host = await tx.selectFrom("hosts").select(["id", "region"]).where("name", "=", name).executeTakeFirst();
-  if (host === undefined) throw invalid("host", `one that moorage host list shows; ${name} is none`);
-  if (host.region !== region) throw invalid("host", `one of the region ${region}; ${name} stands in ${host.region}`);
+  if (host === undefined) throw invalid("host", texts.hostInvalid({ name }));
+  if (host.region !== region) throw invalid("host", texts.hostInOtherRegion({ name, region, actual: host.region }));
   return host.id;
 }
 

@@ -6,6 +6,7 @@ import { DomainError } from "#platform/errors.ts";
 import { readPage } from "#platform/http/page.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { listDatabases, listDeletedDatabases } from "./database-list.ts";
+import { texts } from "./texts.ts";
 
 export type DatabaseCommandDeps = CommandDeps & { restoreDeadlineSeconds: number };
 
@@ -19,7 +20,7 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
 
   const idOf = (text: string | undefined): number => {
     const id = Id.safeParse(text).data;
-    if (id === undefined) throw new DomainError("not-found", { reason: `No database has the id ${text}.` });
+    if (id === undefined) throw new DomainError("not-found", { reason: texts.databaseUnknown({ id: text }) });
     return id;
   };
 

@@ -10,6 +10,7 @@ import { findRegion, listRegions } from "#regions/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Amount, Name } from "./fields.ts";
 import { listHosts } from "./host-list.ts";
+import { texts } from "./texts.ts";
 
 const Host = z.object({
   name: Name,
@@ -38,15 +39,14 @@ export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
   const allow = { path: "/admin/hosts/:id/allowance", body: DeletionAllowance, notifies: "host" } as const;
   command(app, deps, allow, async (tx, allowance, { id }) => {
     const host = Id.safeParse(id).data ?? 0;
-    if (allowance.host !== host) throw invalid("host", `${id}, the host that the path names`);
+    if (allowance.host !== host) throw invalid("host", texts.hostNotOfPath({ id }));
     const saved = await tx
       .updateTable("hosts")
       .set({ deletion_allowance: JSON.stringify(allowance) })
       .where("id", "=", host)
       .returning("id")
       .executeTakeFirst();
-    if (saved === undefined)
-      throw new DomainError("not-found", { reason: `No host has the id ${id}. See them with: moorage host list` });
+    if (saved === undefined) throw new DomainError("not-found", { reason: texts.hostUnknown({ id }) });
     return allowance;
   });
 
@@ -57,7 +57,7 @@ export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
 export async function requireRegion(tx: Tx, id: string): Promise<void> {
   if ((await findRegion(tx, id)) !== undefined) return;
   const known = (await listRegions(tx)).map((region) => region.id);
-  throw invalid("region", known.length > 0 ? known.join(", ") : "none yet; make one with: moorage region create");
+  throw invalid("region", known.length > 0 ? texts.regionInvalid({ known }) : texts.noRegions());
 }
 
 const addresses = ["address", "address6", "private_address", "node_network"] as const;
@@ -72,5 +72,5 @@ async function requireFreeAddresses(tx: Tx, host: NewHost): Promise<void> {
     .executeTakeFirst();
   if (taken === undefined) return;
   const field = own.find((each) => taken[each]) ?? "address";
-  throw invalid(field, `one that no other host has; ${taken.name} has this one`);
+  throw invalid(field, texts.addressTaken({ host: taken.name }));
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { notificationsOf } from "#testing/notifications-of.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 const limits = { databases: 1, nodes: 3, memory_mb: 4096, disk_mb: 40_960 };
@@ -71,7 +72,7 @@ test("an unknown account is 404, with the command that lists accounts", async ()
       const reply = await world.operator.post(`/admin/accounts/${id}${path}`, bodies[path] ?? {});
       expect(reply).toMatchObject({
         status: 404,
-        body: { errors: [{ reason: `No account has the id ${id}. See them with: moorage account list` }] },
+        body: { errors: [{ reason: texts.accountUnknown({ id }).text }] },
       });
     }
 });
@@ -140,7 +141,11 @@ test("a grant on another account's database is refused like one on an unknown da
   for (const id of [theirs, 4])
     expect(await reply(id)).toMatchObject({
       status: 404,
-      body: { errors: [{ field: "database", reason: `Account ${rob.accountId} has no database ${id}.` }] },
+      body: {
+        errors: [
+          { field: "database", reason: texts.entityUnknown({ account: rob.accountId, kind: "database", id }).text },
+        ],
+      },
     });
 
   expect(await world.operator.get(`${rob.user}/grants`)).toMatchObject({

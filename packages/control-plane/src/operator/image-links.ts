@@ -14,6 +14,7 @@ import { DomainError } from "#platform/errors.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Name } from "./fields.ts";
 import { requireRegion } from "./hosts.ts";
+import { texts } from "./texts.ts";
 
 export type ImageLinkDeps = CommandDeps & {
   /** Undefined: there is no image server. */
@@ -33,18 +34,11 @@ export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): vo
   const { clock, imageServer } = deps;
 
   command(app, deps, { path: "/admin/images/:id/link", body: ImageLink }, async (tx, body, { id = "" }) => {
-    if (imageServer === undefined)
-      throw new DomainError("wrong-state", {
-        reason:
-          "There is no image server to get images from: MOORAGE_IMAGE_SERVER_URL and MOORAGE_IMAGE_SERVER_KEY must be set for api.",
-      });
+    if (imageServer === undefined) throw new DomainError("wrong-state", { reason: texts.noImageServer() });
     const { format, hours, region } = body;
     if (region !== undefined) await requireRegion(tx, region);
     const image = await find(tx, id);
-    if (image === undefined)
-      throw new DomainError("not-found", {
-        reason: `No image that can be deployed is called ${id}. See them with: moorage image list`,
-      });
+    if (image === undefined) throw new DomainError("not-found", { reason: texts.imageNotDeployable({ id }) });
     const until = Math.floor(clock().getTime() / 1000 + hours * 3600);
     return {
       ...{ id, format, region: region ?? null },

@@ -18,6 +18,7 @@ import { readPage, toPage } from "#platform/http/page.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Limit, Nothing } from "./fields.ts";
+import { texts } from "./texts.ts";
 
 const NAME = "1 to 64 lower-case letters, digits, dots, dashes or underscores, a letter or digit first";
 const Publication = z.object({
@@ -78,7 +79,7 @@ export function imageCommands(app: FastifyInstance, deps: CommandDeps & { images
 }
 
 const missing = (id: string): never => {
-  throw new DomainError("not-found", { reason: `No image is called ${id}. See them with: moorage image list` });
+  throw new DomainError("not-found", { reason: texts.imageUnknown({ id }) });
 };
 
 const timeOf = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));

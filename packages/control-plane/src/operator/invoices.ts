@@ -19,6 +19,7 @@ import { readPage, toPage } from "#platform/http/page.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { toMicros } from "./micro-dollars.ts";
+import { texts } from "./texts.ts";
 
 const AMOUNT = 'dollars as text, not 0, with at most 2 decimals, such as "-12.50" for a credit';
 const Adjustment = z.object({
@@ -69,7 +70,7 @@ const signed = (amount: string): number => (amount.startsWith("-") ? -toMicros(a
 async function requireInvoice(db: Db | Tx, id: string | undefined): Promise<InvoiceRow> {
   const invoice = await findAnyInvoice(db, Id.safeParse(id).data ?? 0);
   if (invoice !== undefined) return invoice;
-  throw new DomainError("not-found", { reason: `No invoice has the id ${id}. See them with: moorage invoice list` });
+  throw new DomainError("not-found", { reason: texts.invoiceUnknown({ id }) });
 }
 
 const viewOf = (invoice: InvoiceRow) => ({

@@ -16,6 +16,7 @@ import { readPage, toPage } from "#platform/http/page.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { idOf, missing } from "./computes.ts";
 import { Nothing } from "./fields.ts";
+import { texts } from "./texts.ts";
 
 const Maintenance = z.object({
   type: MaintenanceItem.shape.type,
@@ -49,7 +50,7 @@ export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): vo
     const saved = await saveMaintenance(tx, compute, { type, reason, when_at: toDate(when) }, clock());
     if (saved === undefined)
       throw new DomainError("wrong-state", {
-        reason: `A ${type} of ${compute.label} (${id}) has started. Complete or cancel it first: moorage maintenance list`,
+        reason: texts.maintenanceStarted({ type, label: compute.label, id }),
       });
     return { ...viewOf(saved), label: compute.label };
   });
@@ -57,10 +58,7 @@ export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): vo
   for (const [verb, status] of Object.entries(steps))
     command(app, deps, { path: `${MAINTENANCE}/:id/${verb}`, body: Nothing }, async (tx, _, { id }) => {
       const found = await lockMaintenance(tx, idOf(id));
-      if (found === undefined)
-        throw new DomainError("not-found", {
-          reason: `No maintenance has the id ${id}. See it with: moorage maintenance list --all`,
-        });
+      if (found === undefined) throw new DomainError("not-found", { reason: texts.maintenanceUnknown({ id }) });
       return viewOf(isChange(found, status) ? await saveMaintenanceStatus(tx, found, status, clock()) : found);
     });
 }

@@ -6,8 +6,10 @@ import { entityOfClient, listEveryClient, type OAuthClientRow, setStatus, setTru
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { readPage, toPage } from "#platform/http/page.ts";
+import type { Text } from "@moorage/contract/texts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
+import { texts } from "./texts.ts";
 
 const Status = z.object({ status: OAuthClient.shape.status });
 const Trust = z.object({ may_add_query: z.boolean() });
@@ -28,20 +30,20 @@ export function oauthClientCommands(app: FastifyInstance, deps: CommandDeps): vo
   const status = { path: `${CLIENT}/status`, body: Status, notifies: "identity" } as const;
   command(app, deps, status, async (tx, change, { id = "" }) => {
     const client = (await setStatus(tx, id, change.status)) ?? missing(id);
-    await notifyAccount(tx, client, `The operator set this client to ${change.status}.`, clock());
+    await notifyAccount(tx, client, texts.oauthClientStatusSet(change), clock());
     return viewOf(client);
   });
 
   command(app, deps, { path: `${CLIENT}/trust`, body: Trust }, async (tx, { may_add_query }, { id = "" }) => {
     const client = (await setTrust(tx, id, may_add_query)) ?? missing(id);
-    const may = may_add_query ? "may" : "may not";
-    await notifyAccount(tx, client, `This client ${may} add a query to its redirect address.`, clock());
+    const message = may_add_query ? texts.oauthClientQueryAllowed() : texts.oauthClientQueryDisallowed();
+    await notifyAccount(tx, client, message, clock());
     return viewOf(client);
   });
 }
 
 /** The owners of the client see in their events why their app fails. */
-const notifyAccount = (tx: Tx, client: OAuthClientRow, message: string, at: Date): Promise<unknown> =>
+const notifyAccount = (tx: Tx, client: OAuthClientRow, message: Text, at: Date): Promise<unknown> =>
   emit(tx, {
     accountId: client.account_id,
     username: null,
@@ -53,9 +55,7 @@ const notifyAccount = (tx: Tx, client: OAuthClientRow, message: string, at: Date
   });
 
 const missing = (id: string): never => {
-  throw new DomainError("not-found", {
-    reason: `No OAuth client has the id ${id}. See them with: moorage oauth-client list`,
-  });
+  throw new DomainError("not-found", { reason: texts.oauthClientUnknown({ id }) });
 };
 
 const viewOf = (client: OAuthClientRow) => ({

@@ -7,6 +7,7 @@ import { DomainError } from "#platform/errors.ts";
 import { findPlan } from "#regions/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Dollars, toDollars, toMicros } from "./micro-dollars.ts";
+import { texts } from "./texts.ts";
 
 /** For a node: the hourly price, the monthly maximum, and the same while it is suspended. */
 export const PlanPrice = z.object({
@@ -54,6 +55,5 @@ export const viewOfPrice = (price: Price) => ({
 const viewOf = (version: PriceVersion) => ({ from: toTimestamp(version.valid_from), ...viewOfPrice(version) });
 
 async function requirePlan(db: Db | Tx, id: string): Promise<void> {
-  if ((await findPlan(db, id)) === undefined)
-    throw new DomainError("not-found", { reason: `No plan has the id ${id}. See them with: moorage plan list` });
+  if ((await findPlan(db, id)) === undefined) throw new DomainError("not-found", { reason: texts.planUnknown({ id }) });
 }

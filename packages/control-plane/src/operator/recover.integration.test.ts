@@ -34,7 +34,7 @@ async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promi
   const { id } = await world.lastOperation();
   await world.activities.setTombstones(id);
   await agent.poll();
-  await world.activities.settleDelete(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 }
 
 /** Runs the operator's command while the agents keep polling. */
@@ -122,7 +122,7 @@ test("a database created after the backup is adopted completely, with a new pass
   });
   expect(await world.hostRow(before.host.id)).toMatchObject({ reserved_memory_mb: 1024, reserved_disk_mb: 10_240 });
   expect(await world.events()).toMatchObject([
-    { action: "database_create", status: "finished", message: expect.stringContaining("password is new") },
+    { action: "database_create", status: "finished", message: expect.stringContaining("new password") },
   ]);
   expect((await world.audit()).map(({ action }) => action)).toContain("recover_database");
   await agent.poll();
@@ -194,7 +194,7 @@ test("a deletion in progress in the backup that the host has completed is ended,
   await setBack();
 
   await recover(cell, [cell.agent]);
-  await world.activities.settleDelete(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await world.openOperations()).toEqual([]);
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_delete", status: "finished" });
@@ -247,7 +247,7 @@ test("a creation that was in progress continues", async () => {
 
   expect(body).toMatchObject({ kept: 1, missing: [] });
   expect(await world.checkPhase(id, "running")).toEqual({ state: "observed" });
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   expect((await cell.alice.get(`${INSTANCES}/${database.id}`)).body).toMatchObject({ status: "active" });
 });
 

@@ -6,6 +6,7 @@ import type { Db } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
+import { texts } from "./texts.ts";
 
 export type RecoverDeps = {
   db: Db;
@@ -83,7 +84,7 @@ async function digestsOf(deps: RecoverDeps, epoch: number, options: { wait_secon
     if (silent.length === 0) return expected;
     if (Date.now() >= until)
       throw new DomainError("unavailable", {
-        reason: `No report yet from ${silent.map(({ name }) => name).join(", ")}. Run it again when they are back, or name those that are lost with --without.`,
+        reason: texts.digestsMissing({ hosts: silent.map(({ name }) => name) }),
       });
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

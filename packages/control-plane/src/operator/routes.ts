@@ -20,6 +20,7 @@ import { paymentCommands } from "./payments.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
 import { type SignInCommandDeps, signInCommands } from "./sign-in.ts";
 import { taxCommands } from "./taxes.ts";
+import { texts } from "./texts.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
@@ -60,5 +61,5 @@ function requireOperator(deps: OperatorDeps, request: FastifyRequest): void {
   const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
   const given = sha256(token);
   if (!timingSafeEqual(given, Buffer.from(deps.operatorTokenSha256, "hex")))
-    throw new DomainError("unauthorized", { reason: "This needs the operator's token." });
+    throw new DomainError("unauthorized", { reason: texts.tokenRequired() });
 }

@@ -5,6 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Nothing } from "./fields.ts";
+import { texts } from "./texts.ts";
 import { requireUser } from "./users.ts";
 
 const HOURS = 72;
@@ -23,9 +24,7 @@ export function signInCommands(app: FastifyInstance, deps: SignInCommandDeps): v
   command(app, deps, LINK, async (tx, _, params) => {
     const user = await requireUser(tx, params);
     if (deps.makePasswordLink === undefined)
-      throw new DomainError("wrong-state", {
-        reason: "MOORAGE_AUTH_URL is not set for the api process, so nobody can sign in here.",
-      });
+      throw new DomainError("wrong-state", { reason: texts.signInNotConfigured() });
     const link = await deps.makePasswordLink(tx, { accountId: user.account_id, userId: user.id }, HOURS);
     const expires = toTimestamp(new Date(deps.clock().getTime() + HOURS * 3_600_000));
     return { username: user.username, link, expires };

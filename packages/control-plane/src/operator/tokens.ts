@@ -6,6 +6,7 @@ import { DomainError, invalid } from "#platform/errors.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Name, Nothing } from "./fields.ts";
+import { texts } from "./texts.ts";
 import { listTokens, revokeToken } from "./token-store.ts";
 import { requireUser } from "./users.ts";
 
@@ -32,7 +33,7 @@ export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
     const user = await requireUser(tx, params);
     const now = clock();
     const until = expires === null ? null : dateOf(expires);
-    if (until !== null && until <= now) throw invalid("expires", `a time to come, in UTC; it is ${toTimestamp(now)}`);
+    if (until !== null && until <= now) throw invalid("expires", texts.expiryNotInFuture({ now: toTimestamp(now) }));
     const issued = await issueToken(tx, user, { label, scopes, now, expires: until });
     return { ...issued, username: user.username, label, scopes, expires };
   });
@@ -43,7 +44,7 @@ export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
     const revoked = await revokeToken(tx, account.id, Id.safeParse(params["token"]).data ?? 0, clock());
     if (revoked === undefined)
       throw new DomainError("not-found", {
-        reason: `Account ${account.id} has no token ${params["token"]}. See them with: moorage token list ${account.id}`,
+        reason: texts.tokenUnknown({ account: account.id, id: params["token"] }),
       });
     return revoked;
   });

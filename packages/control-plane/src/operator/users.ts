@@ -9,6 +9,7 @@ import { DomainError, invalid } from "#platform/errors.ts";
 import { listGrants, missingEntities, saveGrants } from "#users/index.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
+import { texts } from "./texts.ts";
 
 const User = z.object({ username: Username, email: Email, restricted: z.boolean() });
 const EntityGrants = z
@@ -45,7 +46,7 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
     const account = await findAccount(tx, id);
     const saved = await saveUser(tx, account.id, user, clock());
     // Must not reveal which account has the name.
-    if (saved === undefined) throw invalid("username", "a name that nobody in this installation has yet");
+    if (saved === undefined) throw invalid("username", texts.usernameTaken());
     return viewOf(saved);
   });
 
@@ -53,10 +54,9 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
 
   command(app, deps, { path: GRANTS, body: Grants, notifies: "identity" }, async (tx, grants, params) => {
     const user = await requireUser(tx, params);
+    const { account_id: account, username, email } = user;
     if (!user.restricted)
-      throw new DomainError("wrong-state", {
-        reason: `${user.username} is not restricted and may do everything. To give single grants, first run: moorage user create ${user.account_id} ${user.username} --email ${user.email} --restricted`,
-      });
+      throw new DomainError("wrong-state", { reason: texts.userNotRestricted({ account, username, email }) });
     const { global, database, compute } = grants;
     await requireEntities(tx, user.account_id, { database, compute });
     return viewOfGrants(tx, await saveGrants(tx, user, { global, database, linode: compute }));
@@ -68,9 +68,7 @@ export async function requireUser(db: Db | Tx, { id, username = "" }: Readonly<R
   const account = await findAccount(db, id);
   const user = await findUser(db, account.id, username);
   if (user === undefined)
-    throw new DomainError("not-found", {
-      reason: `Account ${account.id} has no user ${username}. See them with: moorage user list ${account.id}`,
-    });
+    throw new DomainError("not-found", { reason: texts.userUnknown({ account: account.id, username }) });
   return user;
 }
 
@@ -83,7 +81,7 @@ async function requireEntities(
   const missingOf = async (kind: "database" | "compute") => {
     const ids = named[kind].map(({ id }) => id);
     const missing = await missingEntities(tx, accountId, kind === "compute" ? "linode" : kind, ids);
-    return [...missing].map((id) => ({ field: kind, reason: `Account ${accountId} has no ${kind} ${id}.` }));
+    return [...missing].map((id) => ({ field: kind, reason: texts.entityUnknown({ account: accountId, kind, id }) }));
   };
   const faults = [...(await missingOf("database")), ...(await missingOf("compute"))];
   if (faults.length > 0) throw new DomainError("not-found", ...faults);

@@ -1,4 +1,5 @@
 import type { Card } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 
 /**
  * What we need from a payment provider. Only the process `cards` has a `CardVault`; the others know a card by its
@@ -49,7 +50,7 @@ export type ProviderCharge = ChargeName & {
 /** Events may arrive late, twice, and in any order. Refunded amounts are totals so far. */
 export type ProviderEvent = { id: string; type: string } & (
   | ({ of: "charge succeeded"; amountCents: number } & OfCharge)
-  | ({ of: "charge declined"; reason: string } & OfCharge)
+  | ({ of: "charge declined"; reason: Text } & OfCharge)
   | ({ of: "refund"; amountCents: number; refundedCents: number } & OfCharge)
   | { of: "card added"; accountUuid: string; card: KeptCard }
 );
@@ -58,6 +59,11 @@ type OfCharge = ChargeName & { providerId: string };
 /** The provider declined. Its reason is for the tenant. */
 export class Declined extends Error {
   override readonly name = "Declined";
+  readonly reason: Text;
+  constructor(reason: Text) {
+    super(reason.text);
+    this.reason = reason;
+  }
 }
 
 /** The call may or may not have been carried out: a retry with the same key finds out. */

@@ -3,6 +3,7 @@ import { type CardHolder, type CardVault, Declined, type KeptCard, OutcomeUnknow
 import { keptCardOf } from "./stripe-card.ts";
 import { customerOf } from "./stripe-customer.ts";
 import { reasonOf } from "./stripe-errors.ts";
+import { texts } from "./texts.ts";
 
 /**
  * Cards at Stripe. Storing a card takes three calls, each idempotent by its key: the customer, the card, and the
@@ -47,12 +48,8 @@ async function attach(stripe: Stripe, customer: string, method: string, key: str
     { idempotencyKey: `${key}-intent` },
   );
   if (status === "processing") throw new OutcomeUnknown("a card whose bank has not answered yet");
-  if (status !== "succeeded") throw new Declined(CONFIRM);
+  if (status !== "succeeded") throw new Declined(texts.confirmationNeedsBrowser());
 }
-
-/** The bank's authentication of the holder needs a browser. */
-const CONFIRM =
-  "The card's bank wants its holder to confirm it, which needs a browser. Add it on the payment provider's own page: POST /v4/account/payment-methods/link gives its address.";
 
 function keptOf(customer: string, method: Stripe.PaymentMethod): KeptCard {
   const kept = keptCardOf(customer, method);
@@ -66,8 +63,7 @@ function keptOf(customer: string, method: Stripe.PaymentMethod): KeptCard {
  */
 function outcomeOfCard(error: unknown): Declined | OutcomeUnknown {
   if (error instanceof Stripe.errors.StripeCardError) return new Declined(reasonOf(error));
-  if (error instanceof Stripe.errors.StripeIdempotencyError)
-    return new Declined("This Idempotency-Key was sent before with another card. Send a new key with a new card.");
+  if (error instanceof Stripe.errors.StripeIdempotencyError) return new Declined(texts.keyOfAnotherCard());
   if (!(error instanceof Stripe.errors.StripeError))
     return new OutcomeUnknown(error instanceof Error ? error.name : "an unknown error");
   return new OutcomeUnknown([error.type, error.statusCode, error.code].filter((part) => part !== undefined).join(" "));

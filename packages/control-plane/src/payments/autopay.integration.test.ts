@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
 import { scheduleAutopay } from "./index.ts";
+import { texts } from "./texts.ts";
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -17,6 +18,7 @@ const noticesOf = async ({ get }: Payer) =>
   (await get<{ data: { label: string; message: string }[] }>("/v4/account/notifications")).body.data;
 const chargesOf = ({ accountId }: Payer) =>
   world.db.selectFrom("charges").selectAll().where("account_id", "=", accountId).orderBy("id").execute();
+const reasonOf = async (payer: Payer) => (await chargesOf(payer)).at(-1)?.reason ?? "";
 const later = (seconds: number): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
 };
@@ -84,7 +86,9 @@ test("a decline is retried after 1, 3 and 7 days and then given up, with a notif
   const attempts: number[] = [];
   for (const days of [1, 3, 7]) {
     const on = new Date(world.time.now.getTime() + days * DAY * 1000).toISOString().slice(0, 10);
-    expect((await noticesOf(alice)).map(({ message }) => message).join()).toContain(`tried again on ${on}`);
+    expect((await noticesOf(alice)).map(({ message }) => message)).toContain(
+      texts.autopayDeclined({ amount: "$9.00", why: await reasonOf(alice), on }).text,
+    );
     later(days * DAY - 60);
     await world.chargeJob();
     attempts.push((await chargesOf(alice)).length);
@@ -93,7 +97,9 @@ test("a decline is retried after 1, 3 and 7 days and then given up, with a notif
     attempts.push((await chargesOf(alice)).length);
   }
   expect(attempts).toEqual([1, 2, 2, 3, 3, 4]);
-  expect((await noticesOf(alice)).map(({ message }) => message).join()).toContain("not tried again");
+  expect((await noticesOf(alice)).map(({ message }) => message)).toContain(
+    texts.autopayGivenUp({ amount: "$9.00", why: await reasonOf(alice) }).text,
+  );
 
   later(30 * DAY);
   await world.chargeJob();

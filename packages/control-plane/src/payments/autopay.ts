@@ -5,6 +5,7 @@ import { raise, resolve } from "#notifications/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ChargeRow } from "./charge.ts";
 import type { AccountOfCharge } from "./charge-store.ts";
+import { texts } from "./texts.ts";
 
 /** Days between retries after a decline; after the last one the tenant has to pay. */
 export const RETRY_DAYS = [1, 3, 7] as const;
@@ -64,18 +65,19 @@ async function tryAgainLater(tx: Tx, charge: ChargeRow, account: AccountOfCharge
   const days = RETRY_DAYS[declines - 1];
   const next = days === undefined ? null : new Date(at.getTime() + days * DAY_MS);
   await tx.updateTable("autopay").set({ due_at: next }).where("account_id", "=", account.id).execute();
-  const then =
+  const failed = { amount: inDollars(charge.amount_micros), why: charge.reason ?? texts.declined().text };
+  const message =
     next === null
-      ? "It is not tried again."
-      : `It is tried again on ${next.toISOString().slice(0, 10)} with the default payment method.`;
+      ? texts.autopayGivenUp(failed)
+      : texts.autopayDeclined({ ...failed, on: next.toISOString().slice(0, 10) });
   await raise(
     tx,
     causeOf(account),
     {
       type: "payment_due",
       severity: next === null ? "critical" : "major",
-      label: "Payment declined",
-      message: `${inDollars(charge.amount_micros)} could not be charged: ${charge.reason} ${then} Pay with POST /v4/account/payments, or make another payment method the default.`,
+      label: texts.autopayDeclinedLabel(),
+      message,
       body: null,
     },
     at,

@@ -12,7 +12,7 @@ const settlement = {
 
 test.each([
   ["without the key", {}],
-  ["with a wrong one", { [ADMISSION_KEY_HEADER]: "the key of the desk, known to all" }],
+  ["with a wrong one", { [ADMISSION_KEY_HEADER]: "the key of the card admission, known to all" }],
 ])("%s the card admission answers nobody", async (_how, headers) => {
   await using world = await newWorld();
   const alice = await world.customer();

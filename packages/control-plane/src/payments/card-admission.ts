@@ -11,6 +11,7 @@ import { admitCard, type CardAdmissionDeps } from "./admit-card.ts";
 import { createPayment as pay } from "./create-payment.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { settleCard } from "./settle-card.ts";
+import { texts } from "./texts.ts";
 
 export type CardAdmissionRouteDeps = RouteDeps & CardAdmissionDeps & ChargeDeps;
 
@@ -19,7 +20,7 @@ export function requireAdmissionKey(app: FastifyInstance, key: string): void {
   const known = sha256(key);
   app.addHook("onRequest", (request, reply, done) => {
     if (timingSafeEqual(sha256(String(request.headers[ADMISSION_KEY_HEADER])), known)) return done();
-    void refuse(reply, 404, "Not found");
+    void refuse(reply, 404, texts.admissionKeyWrong());
   });
 }
 

@@ -35,7 +35,7 @@ export const createChargeJob = (deps: ChargeDeps) => async (): Promise<void> => 
 const toLog =
   ({ log }: ChargeDeps, about: object) =>
   (error: unknown): false => {
-    log.warn({ ...about, err: error }, "something about a charge did not work; it is tried again");
+    log.warn({ ...about, err: error }, "a step of a charge failed and is retried");
     return false;
   };
 

@@ -4,6 +4,7 @@ import type { ChargeName } from "#payment-provider/index.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { CENT, DOLLAR } from "#platform/money.ts";
+import { texts } from "./texts.ts";
 
 export type ChargeRow = Selectable<Tables["charges"]>;
 export type Purpose = ChargeRow["purpose"];
@@ -25,7 +26,7 @@ export function requirePayable(amountMicros: number, balanceMicros: number): voi
   const least = balanceMicros > 0 ? Math.min(LEAST, balanceMicros) : LEAST;
   const most = Math.min(MOST, Math.max(USUAL_MOST, balanceMicros));
   if (amountMicros < least || amountMicros > most)
-    throw invalid("usd", `an amount from ${inDollars(least)} to ${inDollars(most)}`);
+    throw invalid("usd", texts.amountOutOfRange({ least: inDollars(least), most: inDollars(most) }));
 }
 
 /** The provider identifies a charge by this. */
@@ -53,18 +54,13 @@ const LONGEST_WAIT_SECONDS = 900;
 export const nextTry = (attempts: number, now: Date): Date =>
   new Date(now.getTime() + Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), LONGEST_WAIT_SECONDS) * 1000);
 
-export const noProvider = (): DomainError =>
-  new DomainError("wrong-state", { reason: "This installation takes no cards: its operator has no payment provider." });
+export const noProvider = (): DomainError => new DomainError("wrong-state", { reason: texts.noProvider() });
 
 export const beingMade = ({ amount_micros }: Pick<ChargeRow, "amount_micros">): DomainError =>
-  new DomainError("wrong-state", {
-    reason: `A payment of ${inDollars(amount_micros)} is being made for this account. Wait until it is settled, and see it with GET /v4/account/payments.`,
-  });
+  new DomainError("wrong-state", { reason: texts.inProgress({ amount: inDollars(amount_micros) }) });
 
 export const declined = ({ reason }: Pick<ChargeRow, "reason">): DomainError =>
-  new DomainError("wrong-state", { reason: reason ?? "The payment was declined." });
+  new DomainError("wrong-state", { reason: reason === null ? texts.declined() : texts.declinedBecause({ reason }) });
 
 export const notKnownYet = ({ amount_micros }: Pick<ChargeRow, "amount_micros">): DomainError =>
-  new DomainError("unavailable", {
-    reason: `The payment provider has not said yet whether the payment of ${inDollars(amount_micros)} was made. It is being asked until it does, and charges once: see GET /v4/account/payments, or send the same request with the same Idempotency-Key.`,
-  });
+  new DomainError("unavailable", { reason: texts.unconfirmed({ amount: inDollars(amount_micros) }) });

@@ -12,6 +12,7 @@ import { findDefaultMethod, lockMethod, type MethodRow } from "./method-store.ts
 import { openCharge } from "./open-charge.ts";
 import { findPaymentOf } from "./payment-store.ts";
 import { type Pursued, pursueCharge } from "./pursue-charge.ts";
+import { texts } from "./texts.ts";
 import { viewOfPayment } from "./view.ts";
 
 /**
@@ -70,11 +71,8 @@ async function chosenMethod(tx: Tx, accountId: number, id: number | undefined): 
   const chosen = id ?? (await findDefaultMethod(tx, accountId))?.id;
   const method = chosen === undefined ? undefined : await lockMethod(tx, accountId, chosen);
   if (method !== undefined) return method;
-  if (id !== undefined)
-    throw invalid("payment_method_id", "the id of one of your payment methods: see GET /v4/account/payment-methods");
-  throw new DomainError("wrong-state", {
-    reason: "The account has no payment method. Add one with POST /v4/account/payment-methods.",
-  });
+  if (id !== undefined) throw invalid("payment_method_id", texts.methodUnknown());
+  throw new DomainError("wrong-state", { reason: texts.methodMissing() });
 }
 
 const PATIENCE_MS = 10_000;

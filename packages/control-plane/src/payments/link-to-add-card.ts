@@ -6,6 +6,7 @@ import { MOST_METHODS, requireZip, tooManyMethods } from "./card-rules.ts";
 import { noProvider } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { countMethods } from "./method-store.ts";
+import { texts } from "./texts.ts";
 
 /** A page of the provider on which the account adds a card. The provider reports the card by an event. */
 export async function linkToAddCard(
@@ -25,10 +26,8 @@ export async function linkToAddCard(
     .linkToAddCard({ ...account, accountUuid: account.euuid, customer: account.provider_customer })
     .catch((error: unknown) => {
       if (!(error instanceof Declined || error instanceof OutcomeUnknown)) throw error;
-      log.warn({ err: error }, "the payment provider gave no page");
-      throw new DomainError("unavailable", {
-        reason: "The payment provider does not answer just now. Ask for the link again in a moment.",
-      });
+      log.warn({ err: error }, "the payment provider returned no page");
+      throw new DomainError("unavailable", { reason: texts.linkUnavailable() });
     });
   return db.transaction().execute(async (tx) => {
     await idempotency.claim(tx);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
+import { texts } from "./texts.ts";
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -85,11 +86,11 @@ test.each([
   expect(reply).toMatchObject({ status, body: status === 200 ? {} : { errors: [{ field: "usd" }] } });
 });
 
-test("without a payment method the error says how to add one; an unknown one is named", async () => {
+test("without a payment method the error names how to add one; an unknown one is named", async () => {
   const alice = await world.customer();
 
   const none = await alice.post(PAYMENTS, { usd: "10.00" });
-  expect(none).toMatchObject({ status: 400, body: { errors: [{ reason: expect.stringContaining(METHODS) }] } });
+  expect(none).toMatchObject({ status: 400, body: { errors: [{ reason: texts.methodMissing().text }] } });
 
   const unknown = await alice.post(PAYMENTS, { usd: "10.00", payment_method_id: 1 });
   expect(unknown).toMatchObject({ status: 400, body: { errors: [{ field: "payment_method_id" }] } });
@@ -122,7 +123,7 @@ test("an unknown outcome is 503, blocks other payments, and is settled without a
   expect(unknown).toMatchObject({ statusCode: 503, headers: { "retry-after": expect.anything() } });
   expect(await alice.post(PAYMENTS, { usd: "20.00" })).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("A payment of $10.00 is being made") }] },
+    body: { errors: [{ reason: texts.inProgress({ amount: "$10.00" }).text }] },
   });
 
   await later(20);
@@ -154,7 +155,7 @@ test("a charge that never reached the provider is given up after 20 hours, and n
   await later(20 * 3600);
   await world.chargeJob();
 
-  expect(await chargesOf(alice)).toMatchObject([{ status: "declined", reason: expect.stringContaining("Nothing") }]);
+  expect(await chargesOf(alice)).toMatchObject([{ status: "declined", reason: texts.providerUnreachable().text }]);
   expect(await chargedTo(alice)).toEqual([]);
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(200);
 });

@@ -4,6 +4,7 @@ import { centsOf, isKeyStillKnown, keyOf, nameOf, noProvider } from "./charge.ts
 import { type ChargeForProvider, findForProvider, postpone, takeCharge } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { type Outcome, settleCharge } from "./settle-charge.ts";
+import { texts } from "./texts.ts";
 
 export type Pursued = "succeeded" | "declined" | "unknown";
 
@@ -40,10 +41,10 @@ async function requestOutcome(
     const found = isFirst ? undefined : await provider.find(request);
     if (found !== undefined) return { status: "succeeded", ...found };
     if (!isKeyStillKnown(charge.created_at, clock()))
-      return { status: "declined", reason: "The payment provider could not be reached. Nothing was charged." };
+      return { status: "declined", reason: texts.providerUnreachable() };
     return { status: "succeeded", ...(await provider.charge(request, keyOf(request))) };
   } catch (error) {
-    if (error instanceof Declined) return { status: "declined", reason: error.message };
+    if (error instanceof Declined) return { status: "declined", reason: error.reason };
     if (error instanceof OutcomeUnknown) return error;
     throw error;
   }

@@ -7,6 +7,7 @@ import { beingMade } from "./charge.ts";
 import { findPending, lockAccount } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { lockMethod, markDeleted, markForgotten, type MethodRow } from "./method-store.ts";
+import { texts } from "./texts.ts";
 
 /** Removed for the account at once; the provider deletes the card after the commit, or when the job retries. */
 export async function removeMethod(deps: ChargeDeps, by: Principal, id: number): Promise<void> {
@@ -15,10 +16,7 @@ export async function removeMethod(deps: ChargeDeps, by: Principal, id: number):
     const at = clock();
     const method = await lockMethod(tx, by.accountId, id);
     if (method === undefined) throw notFound();
-    if (method.is_default)
-      throw new DomainError("wrong-state", {
-        reason: "This is the default payment method. Make another one the default first.",
-      });
+    if (method.is_default) throw new DomainError("wrong-state", { reason: texts.methodIsDefault() });
     const pending = await findPending(tx, by.accountId);
     if (pending?.payment_method_id === id) throw beingMade(pending);
     await markDeleted(tx, method, at);
@@ -33,7 +31,7 @@ export async function removeMethod(deps: ChargeDeps, by: Principal, id: number):
     return method;
   });
   await forget(deps, removed).catch((error: unknown) =>
-    log.warn({ err: error, method: id }, "the provider still has a card; it is asked again"),
+    log.warn({ err: error, method: id }, "the payment provider could not delete a card; the deletion is retried"),
   );
 }
 

@@ -5,13 +5,14 @@ import { audit } from "#platform/audit.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import { settleAutopay } from "./autopay.ts";
 import type { ChargeRow } from "./charge.ts";
 import { type AccountOfCharge, lockAccount, lockCharge, saveOutcome } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { insertPayment } from "./payment-store.ts";
 
-export type Outcome = { status: "succeeded"; providerId: string } | { status: "declined"; reason: string };
+export type Outcome = { status: "succeeded"; providerId: string } | { status: "declined"; reason: Text };
 export type Settled = { charge: ChargeRow; now: boolean };
 
 export async function settleCharge(deps: ChargeDeps, id: number, outcome: Outcome): Promise<ChargeRow> {
@@ -39,7 +40,7 @@ export async function settleLocked(tx: Tx, deps: ChargeDeps, charge: ChargeRow, 
   const at = deps.clock();
   const settled = await saveOutcome(tx, charge, {
     status: outcome.status,
-    reason: outcome.status === "declined" ? outcome.reason : null,
+    reason: outcome.status === "declined" ? outcome.reason.text : null,
     provider_id: outcome.status === "succeeded" ? outcome.providerId : null,
     settled_at: at,
   });

@@ -4,6 +4,7 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import { readFiles } from "#platform/http/upload-body.ts";
 import { applyEvent } from "./apply-event.ts";
 import type { ChargeDeps } from "./deps.ts";
+import { texts } from "./texts.ts";
 
 const MOST_BYTES = 256 * 1024;
 
@@ -33,9 +34,7 @@ export function webhookRoute(app: FastifyInstance, deps: ChargeDeps): void {
 }
 
 function refusalOf(error: unknown): unknown {
-  if (error instanceof NotFromProvider)
-    return new DomainError("invalid", { reason: "The signature is not the payment provider's, or it is too old." });
-  if (error instanceof OutcomeUnknown)
-    return new DomainError("unavailable", { reason: "The payment provider could not be asked about this event." });
+  if (error instanceof NotFromProvider) return new DomainError("invalid", { reason: texts.eventSignatureInvalid() });
+  if (error instanceof OutcomeUnknown) return new DomainError("unavailable", { reason: texts.eventUnavailable() });
   return error;
 }

@@ -1,3 +1,5 @@
+import { defineTexts, type Text, text } from "@moorage/contract/texts";
+
 export type ErrorKind =
   | "unauthorized"
   | "forbidden"
@@ -6,7 +8,8 @@ export type ErrorKind =
   | "wrong-state"
   | "conflict"
   | "unavailable";
-export type ErrorDetail = { field?: string; reason: string };
+/** The wire has `field` and the text of `reason`; logs have its code. */
+export type ErrorDetail = { field?: string; reason: Text };
 
 /** A refusal that a caller can act on. Any other thrown error is a bug: 500, logged, its text hidden. */
 export class DomainError extends Error {
@@ -14,18 +17,29 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly errors: readonly ErrorDetail[];
   constructor(kind: ErrorKind, ...errors: ErrorDetail[]) {
-    super(errors.map(({ reason }) => reason).join(" "));
+    super(errors.map(({ reason }) => reason.text).join(" "));
     this.kind = kind;
     this.errors = errors;
   }
 }
 
-/** Every text of a 404 begins with this. */
+/** The text of every 404 begins with this. */
 export const NOT_FOUND = "Not found";
-/** The route adds what was not found, by its path: a capability need not. */
-export const notFound = (): DomainError => new DomainError("not-found", { reason: NOT_FOUND });
 
-export const invalid = (field: string, valid: string): DomainError =>
+const texts = defineTexts("request", {
+  notFound: text(() => NOT_FOUND),
+});
+
+export const notFoundReason = (): Text => texts.notFound();
+
+/** The route adds what was not found, from its path: a capability need not. */
+export const notFound = (): DomainError => new DomainError("not-found", { reason: notFoundReason() });
+
+export const invalid = (field: string, valid: Text): DomainError =>
   new DomainError("invalid", { field, reason: invalidReason(field, valid) });
 
-export const invalidReason = (field: string, valid: string): string => `${field} must be a valid value: ${valid}`;
+/** `valid` completes the sentence that clients of this interface know. */
+export const invalidReason = (field: string, { code, text: valid }: Text): Text => ({
+  code,
+  text: `${field} must be a valid value: ${valid}`,
+});

@@ -45,7 +45,10 @@ test("a call above the waiting limit is refused at once, and may be retried", as
   const { started, work } = newWork();
   const [first, second] = [limit(work), limit(work)];
 
-  await expect(limit(work)).rejects.toMatchObject({ kind: "unavailable" });
+  await expect(limit(work)).rejects.toMatchObject({
+    kind: "unavailable",
+    errors: [{ reason: { code: "limit.too_many_waiting" } }],
+  });
 
   started[0]?.resolve();
   await first;

@@ -1,4 +1,5 @@
 import { DomainError } from "./errors.ts";
+import { texts } from "./limits/texts.ts";
 
 /** Limits how much costly work runs at once. A bounded number of calls waits; further calls are refused at once. */
 export function limitConcurrency({ atOnce, mostWaiting }: { atOnce: number; mostWaiting: number }) {
@@ -7,8 +8,7 @@ export function limitConcurrency({ atOnce, mostWaiting }: { atOnce: number; most
 
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (free > 0) free--;
-    else if (waiting.length >= mostWaiting)
-      throw new DomainError("unavailable", { reason: "Too much to do at this moment. The request can be sent again." });
+    else if (waiting.length >= mostWaiting) throw new DomainError("unavailable", { reason: texts.tooManyWaiting() });
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await work();

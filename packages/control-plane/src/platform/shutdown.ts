@@ -9,7 +9,7 @@ export function onShutdown(log: Log, close: () => Promise<void>): void {
     close().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, "could not close in order");
+        log.error({ err: error }, "the shutdown was not clean");
         process.exit(1);
       },
     );

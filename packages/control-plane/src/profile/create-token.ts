@@ -21,7 +21,7 @@ export async function makeToken(
   now: Date,
 ): Promise<{ row: TokenRow; token: string }> {
   const { label, scopes } = newToken;
-  requireFewerThan(MOST_TOKENS, await countTokens(tx, by), "tokens of yours");
+  requireFewerThan(MOST_TOKENS, await countTokens(tx, by), "tokens per user");
   const { id, token } = await issueToken(tx, { account_id: by.accountId, id: by.userId }, { ...newToken, now });
   await recordTokenChange(tx, by, {
     audited: "create_token",

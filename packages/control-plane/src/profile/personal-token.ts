@@ -1,5 +1,6 @@
 import { covers, type NewPersonalToken, readScopes, toDate, toTimestamp } from "@moorage/contract";
 import { invalid } from "#platform/errors.ts";
+import { tokenTexts as texts } from "./texts.ts";
 
 export const DEFAULT_LABEL = "Personal access token";
 
@@ -10,17 +11,11 @@ export const DEFAULT_LABEL = "Personal access token";
 export function scopesOf(held: readonly string[], requested: NewPersonalToken["scopes"]): string[] {
   if (requested === undefined || requested === null) return [...held];
   const { scopes, unknown } = readScopes(requested);
-  if (unknown.length > 0)
-    throw invalid(
-      "scopes",
-      `* or areas with what may be done in them, such as databases:read_only; there is no ${unknown.join(", ")}`,
-    );
-  if (scopes.length === 0)
-    throw invalid("scopes", "scopes such as databases:read_only; leave it out for those of the token that asks");
+  if (unknown.length > 0) throw invalid("scopes", texts.scopesUnknown({ unknown }));
+  if (scopes.length === 0) throw invalid("scopes", texts.scopesEmpty());
   if (scopes.includes("*")) return [...held];
   const missing = scopes.filter((scope) => !covers(held, [scope]));
-  if (missing.length > 0)
-    throw invalid("scopes", `no more than the token that asks has; it has no ${missing.join(", ")}`);
+  if (missing.length > 0) throw invalid("scopes", texts.scopesExceedCaller({ missing }));
   return scopes;
 }
 
@@ -31,6 +26,6 @@ export const scopesAsSent = (requested: NewPersonalToken["scopes"]): string | nu
 export function expiryOf(expiry: NewPersonalToken["expiry"], now: Date): Date | null {
   if (expiry === undefined || expiry === null) return null;
   const at = toDate(expiry);
-  if (at <= now) throw invalid("expiry", `a time to come, in UTC, or null for never; it is ${toTimestamp(now)}`);
+  if (at <= now) throw invalid("expiry", texts.expiryInPast({ now: toTimestamp(now) }));
   return at;
 }

@@ -137,7 +137,7 @@ test.each([
   expect(reply.json()).toMatchObject({ errors: [{ reason: expect.any(String) }] });
 });
 
-test("a profile is the user's own: nothing in it leads to a colleague", async () => {
+test("a profile is the user's own: nothing in it is a colleague's", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });

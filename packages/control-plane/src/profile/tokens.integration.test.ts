@@ -2,6 +2,7 @@ import { type Event, type PersonalToken } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { consent } from "#testing/consent.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { tokenTexts } from "./texts.ts";
 
 const TOKENS = "/v4/profile/tokens";
 type Page<Item> = { data: Item[]; results: number };
@@ -128,10 +129,10 @@ test("a token with fewer scopes cannot regain more by creating another", async (
 test.each([
   [{ scopes: "databases:read_only moons:read_only" }, "scopes", "moons:read_only"],
   [{ scopes: "databases" }, "scopes", "databases"],
-  [{ scopes: " , " }, "scopes", "leave it out"],
-  [{ scopes: "" }, "scopes", "leave it out"],
+  [{ scopes: " , " }, "scopes", tokenTexts.scopesEmpty().text],
+  [{ scopes: "" }, "scopes", tokenTexts.scopesEmpty().text],
   [{ scopes: 7 }, "scopes", "scopes such as"],
-  [{ expiry: "2001-01-01T00:00:00" }, "expiry", "a time to come"],
+  [{ expiry: "2001-01-01T00:00:00" }, "expiry", "a future time"],
   [{ expiry: "tomorrow" }, "expiry", "a time such as"],
   [{ label: "" }, "label", "1 to 100"],
   [{ label: "x".repeat(101) }, "label", "1 to 100"],

@@ -4,6 +4,7 @@ import { audit } from "#platform/audit.ts";
 import { DomainError } from "#platform/errors.ts";
 import { saveUserColumns } from "#users/index.ts";
 import { lockOwnUser } from "./profile-store.ts";
+import { texts } from "./texts.ts";
 import type { ProfileDeps } from "./update-profile.ts";
 
 type Preferences = Record<string, unknown>;
@@ -17,7 +18,7 @@ export async function updatePreferences(
   const text = JSON.stringify(preferences);
   if (text.length > MOST_PREFERENCE_CHARACTERS)
     throw new DomainError("invalid", {
-      reason: `Preferences may have ${MOST_PREFERENCE_CHARACTERS} characters as JSON; these have ${text.length}.`,
+      reason: texts.preferencesTooLong({ most: MOST_PREFERENCE_CHARACTERS, length: text.length }),
     });
   return db.transaction().execute(async (tx) => {
     const user = await lockOwnUser(tx, by);

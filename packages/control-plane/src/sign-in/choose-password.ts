@@ -1,4 +1,5 @@
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { SignInDeps } from "./deps.ts";
 import { dropLinks, findLink, takeLink } from "./password-links.ts";
 import { faultOfPassword } from "./password-rules.ts";
@@ -7,7 +8,7 @@ import { findUser, lockUser, type Person, personOf, saveSignIn, type UserRow } f
 
 export type ChooseDeps = Pick<SignInDeps, "db" | "clock" | "passwords" | "mails" | "endSessions">;
 /** `nobody`: the link is no longer valid, or the user was deleted. */
-export type Chosen = { outcome: "chosen" } | { outcome: "fault"; fault: string } | { outcome: "nobody" };
+export type Chosen = { outcome: "chosen" } | { outcome: "fault"; fault: Text } | { outcome: "nobody" };
 
 /** With a link. The second factor stays: access to somebody's mail is not access to their authenticator. */
 export async function chooseByLink(deps: ChooseDeps, secret: string, password: string): Promise<Chosen> {

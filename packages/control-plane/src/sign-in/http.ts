@@ -2,18 +2,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
 import { isText } from "#platform/http/validate.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { SignInDeps } from "./deps.ts";
-import { errorPage, tooManyPage } from "./pages/message-pages.ts";
+import { errorPage, tooManyAttempts, tooManyPage } from "./pages/message-pages.ts";
+import { texts } from "./texts.ts";
 
 /** An error that is shown as its own page. */
 export class PageRefusal extends Error {
   override readonly name = "PageRefusal";
   readonly status: number;
-  readonly title: string;
-  constructor(status: number, title: string, text: string) {
-    super(text);
+  readonly title: Text;
+  readonly reason: Text;
+  constructor(status: number, title: Text, reason: Text) {
+    super(reason.text);
     this.status = status;
     this.title = title;
+    this.reason = reason;
   }
 }
 
@@ -21,8 +25,16 @@ export class PageRefusal extends Error {
 export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
   reply.type("text/html; charset=utf-8").send(page);
 
-export const sendTooMany = (reply: FastifyReply, seconds: number, back: string): FastifyReply =>
-  sendPage(reply.status(429).header("retry-after", seconds), tooManyPage(seconds, back));
+export function sendTooMany(reply: FastifyReply, seconds: number, back: string): FastifyReply {
+  reply.refusals = [tooManyAttempts(seconds).code];
+  return sendPage(reply.status(429).header("retry-after", seconds), tooManyPage(seconds, back));
+}
+
+function sendError(reply: FastifyReply, status: number, title: Text, ...reasons: Text[]): FastifyReply {
+  reply.refusals = reasons.map(({ code }) => code);
+  const text = reasons.map((reason) => reason.text).join(" ");
+  return sendPage(reply.status(status), errorPage({ title: title.text, text }));
+}
 
 /** Forms are the only bodies here. */
 export function readForms(app: FastifyInstance): void {
@@ -34,11 +46,10 @@ export function readForms(app: FastifyInstance): void {
   );
 }
 
-const NOT_OURS = () =>
-  new PageRefusal(403, "This form is not from our page", "Go back, load the page again, and send the form once more.");
+const NOT_OURS = () => new PageRefusal(403, texts.formNotOursTitle(), texts.formNotOurs());
 
 /** A missing field is empty, and so is one that is not text. */
-const Text = z
+const Field = z
   .string()
   .max(16_384)
   .transform((text) => (isText(text) ? text : ""))
@@ -57,23 +68,18 @@ export function formOf<Name extends string>(
   const { origin, "sec-fetch-site": site } = request.headers;
   if (site !== undefined ? site !== "same-origin" : origin !== new URL(authUrl).origin) throw NOT_OURS();
   const body = (request.body ?? {}) as Record<string, unknown>;
-  if (!formTokens.isRight(Text.parse(body["form_token"]), made.for, made.of)) throw NOT_OURS();
-  return Object.fromEntries(names.map((name) => [name, Text.parse(body[name])])) as Record<Name, string>;
+  if (!formTokens.isRight(Field.parse(body["form_token"]), made.for, made.of)) throw NOT_OURS();
+  return Object.fromEntries(names.map((name) => [name, Field.parse(body[name])])) as Record<Name, string>;
 }
 
 export function answerWithPages(app: FastifyInstance): void {
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    if (error instanceof PageRefusal)
-      return sendPage(reply.status(error.status), errorPage({ title: error.title, text: error.message }));
+    if (error instanceof PageRefusal) return sendError(reply, error.status, error.title, error.reason);
     if (error instanceof DomainError)
-      return sendPage(reply.status(400), errorPage({ title: "That did not work", text: error.message }));
+      return sendError(reply, 400, texts.changeRefusedTitle(), ...error.errors.map(({ reason }) => reason));
     if (error.statusCode !== undefined && error.statusCode < 500)
-      return sendPage(
-        reply.status(error.statusCode),
-        errorPage({ title: "That did not work", text: "Go back, load the page again, and try once more." }),
-      );
+      return sendError(reply, error.statusCode, texts.changeRefusedTitle(), texts.formRefused());
     request.log.error({ err: error }, "page failed");
-    const text = "Something went wrong on our side. Please try again in a minute.";
-    return sendPage(reply.status(500), errorPage({ title: "That did not work", text }));
+    return sendError(reply, 500, texts.pageFailedTitle(), texts.pageFailed());
   });
 }

@@ -10,11 +10,14 @@ import { commandLineConsentPage } from "./pages/command-line-pages.ts";
 import { consentPage } from "./pages/consent-page.ts";
 import { codePage, signInPage } from "./pages/sign-in-pages.ts";
 import { checkPasskey, passkeyRequest } from "./passkeys.ts";
+import { texts } from "./texts.ts";
 import { findUser, personOf } from "./user-store.ts";
 
-const WRONG = "The user name or the password is not right.";
-const WRONG_CODE = "This code is not right, or was used before. Wait for the next one, or use a scratch code.";
-const WRONG_PASSKEY = "This passkey is not known here. Sign in with your password.";
+const WRONG = texts.passwordWrong().text;
+const WRONG_CODE = texts.codeWrong().text;
+const WRONG_PASSKEY = texts.passkeyNotAccepted().text;
+
+const expired = (): PageRefusal => new PageRefusal(400, texts.pageExpiredTitle(), texts.pageExpired());
 
 type InteractionRequest = FastifyRequest<{ Params: { uid: string } }>;
 type Step = (
@@ -30,12 +33,7 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
 
   const find = async (request: InteractionRequest, reply: FastifyReply): Promise<Interaction> => {
     const interaction = await interactions.find(request, reply);
-    if (interaction === undefined)
-      throw new PageRefusal(
-        400,
-        "This page has expired",
-        "Go back to where you came from and begin again. Signing in takes place in one browser, within an hour.",
-      );
+    if (interaction === undefined) throw expired();
     return interaction;
   };
   const pathOf = ({ uid }: Interaction): string => `/interaction/${uid}`;
@@ -89,7 +87,7 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
     // Expired, too many codes, or two-factor sign-in was turned off meanwhile: start again.
     if (person === undefined || user === undefined || user.tfa_enabled_at === null) {
       await beginAgain(db, deps, interaction.uid);
-      return showSignIn(reply.status(400), interaction, { fault: "Please sign in again." });
+      return showSignIn(reply.status(400), interaction, { fault: texts.secondStepEnded().text });
     }
     const checked = await checkCode(deps, { person, code: form("code")["code"] ?? "", ip: request.ip });
     if (checked.outcome === "wait") return tooMany(reply, interaction, checked.seconds);
@@ -131,8 +129,7 @@ async function showConsent(
   at: { uid: string; token: string },
 ): Promise<FastifyReply> {
   const user = person && (await findUser(db, person));
-  if (app === undefined || user === undefined)
-    throw new PageRefusal(400, "This page has expired", "Go back to where you came from and begin again.");
+  if (app === undefined || user === undefined) throw expired();
   const consent = { ...at, username: user.username, scopes };
   return sendPage(
     reply,

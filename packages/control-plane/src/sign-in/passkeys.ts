@@ -20,7 +20,7 @@ const CHALLENGE_MINUTES = 5;
 /** EdDSA, ES256 and RS256, which authenticators support. */
 const ALGORITHMS = [-8, -7, -257];
 /** More than anybody has devices. */
-const MOST_PASSKEYS = 20;
+export const MOST_PASSKEYS = 20;
 
 const siteOf = ({ authUrl }: PasskeyDeps) => ({ rpID: new URL(authUrl).hostname, origin: new URL(authUrl).origin });
 

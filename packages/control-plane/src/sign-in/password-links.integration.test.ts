@@ -3,7 +3,9 @@ import { createLog } from "#platform/log.ts";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import { newValkey } from "#testing/valkey.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts as pageTexts } from "./pages/texts.ts";
 import { createPasswordLinks } from "./password-links.ts";
+import { texts } from "./texts.ts";
 import { createThrottle } from "./throttle.ts";
 
 type Person = { accountId: number; userId: number };
@@ -20,7 +22,7 @@ async function signsIn(auth: AuthServer, name: string, password: string): Promis
   return (await visitor.submit("/sign-in", { name, password })).url.pathname === "/security";
 }
 
-test("a link leads to a page with a clean address, and the password chosen there signs in", async () => {
+test("a link opens a page with a clean address, and the password chosen there signs in", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -31,7 +33,7 @@ test("a link leads to a page with a clean address, and the password chosen there
   expect(page.html).toContain(customer.username);
   const seen = await visitor.submit("/password", choose);
 
-  expect(seen).toMatchObject({ status: 200, html: expect.stringContaining("Your password is saved") });
+  expect(seen).toMatchObject({ status: 200, html: expect.stringContaining(pageTexts.passwordSavedTitle().text) });
   expect(await signsIn(auth, customer.username, NEW_PASSWORD)).toBe(true);
   expect((await world.events()).map(({ action, username }) => [action, username])).toEqual([
     ["password_reset", customer.username],
@@ -57,7 +59,8 @@ test("a link works once, even for ten concurrent requests, and ends the user's o
     200,
     ...Array.from({ length: 9 }, () => 400),
   ]);
-  for (const each of [link, other]) expect((await auth.visitor().get(each)).html).toContain("does not work any more");
+  for (const each of [link, other])
+    expect((await auth.visitor().get(each)).html).toContain(pageTexts.linkInvalidTitle().text);
 });
 
 test("opening a link does not use it up; it expires after its hour", async () => {
@@ -81,10 +84,11 @@ test("a weak or mistyped password is refused with a reason, and the link stays v
   const visitor = auth.visitor();
   await visitor.get(await linkFor(world, auth, customer));
   const short = await visitor.submit("/password", { password: "short", again: "short" });
-  expect(short).toMatchObject({ status: 400, html: expect.stringContaining("at least 15 characters") });
+  const tooShort = texts.passwordTooShort({ least: 15 }).text;
+  expect(short).toMatchObject({ status: 400, html: expect.stringContaining(tooShort) });
   expect(short.html).toMatch(/aria-describedby="password-hint password-fault"\s+aria-invalid="true"/);
   const two = await visitor.submit("/password", { password: NEW_PASSWORD, again: PASSWORD });
-  expect(two.html).toContain("The two are not the same");
+  expect(two.html).toContain(texts.passwordsDiffer().text);
   expect((await visitor.submit("/password", choose)).status).toBe(200);
 });
 
@@ -111,7 +115,7 @@ test("a new password signs out every browser, and two-factor sign-in stays on", 
   await visitor.submit("/password", choose);
 
   expect((await signedIn.get("/security")).url.pathname).toMatch(/^\/interaction\//);
-  expect((await half.submit("/code", { code: "123456" })).html).toContain("Please sign in again.");
+  expect((await half.submit("/code", { code: "123456" })).html).toContain(texts.secondStepEnded().text);
   const user = await world.db.selectFrom("users").selectAll().where("id", "=", customer.userId).executeTakeFirst();
   expect(user?.tfa_enabled_at).not.toBeNull();
 });
@@ -127,7 +131,7 @@ test("a change on the security page keeps this browser signed in and signs out o
     await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
   }
   const seen = await here.submit("/security/password", choose);
-  expect(seen.html).toContain("Your password is changed");
+  expect(seen.html).toContain(texts.passwordChanged().text);
   expect((await here.get("/security")).url.pathname).toBe("/security");
   expect((await there.get("/security")).url.pathname).toMatch(/^\/interaction\//);
   expect(await signsIn(auth, customer.username, PASSWORD)).toBe(false);

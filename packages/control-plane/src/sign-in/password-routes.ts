@@ -10,9 +10,8 @@ import {
   passwordChosenPage,
 } from "./pages/password-pages.ts";
 import { findLink, isLinkSecret } from "./password-links.ts";
+import { texts } from "./texts.ts";
 import { findUser } from "./user-store.ts";
-
-export const NOT_THE_SAME = "The two are not the same. Type the new password twice.";
 
 /** Requesting a link, and choosing a password with it. */
 export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
@@ -58,11 +57,12 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const chosen =
       password === again
         ? await chooseByLink(deps, secret, password)
-        : ({ outcome: "fault", fault: NOT_THE_SAME } as const);
+        : ({ outcome: "fault", fault: texts.passwordsDiffer() } as const);
     if (chosen.outcome === "nobody") return refuseLink(request, reply);
     if (chosen.outcome === "fault") {
       const token = formTokens.make(made.for, made.of);
-      return sendPage(reply.status(400), choosePasswordPage({ token, username: user.username, fault: chosen.fault }));
+      const fault = chosen.fault.text;
+      return sendPage(reply.status(400), choosePasswordPage({ token, username: user.username, fault }));
     }
     reply.header("set-cookie", cookie.clear);
     return sendPage(

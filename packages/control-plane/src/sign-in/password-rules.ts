@@ -1,4 +1,6 @@
+import type { Text } from "@moorage/contract/texts";
 import { normal } from "./password.ts";
+import { texts } from "./texts.ts";
 
 /** NIST SP 800-63B-4 requires 15 where a password can be the only factor, and no rules about kinds of characters. */
 const LEAST = 15;
@@ -52,20 +54,17 @@ const common = new Set([
 export function faultOfPassword(
   chosen: string,
   { username, email }: { username: string; email: string },
-): string | undefined {
+): Text | undefined {
   const password = normal(chosen);
   const { length } = Array.from(password);
-  if (length < LEAST) return `Choose at least ${LEAST} characters. A few words with spaces between them are good.`;
-  if (length > MOST) return `Choose at most ${MOST} characters.`;
+  if (length < LEAST) return texts.passwordTooShort({ least: LEAST });
+  if (length > MOST) return texts.passwordTooLong({ most: MOST });
   const plain = plainOf(password);
-  if (isRepeated(plain) || new Set(plain).size < FEWEST_DIFFERENT)
-    return "Choose something with more variety: this one repeats itself.";
+  if (isRepeated(plain) || new Set(plain).size < FEWEST_DIFFERENT) return texts.passwordRepetitive();
   const own = [username, email, email.split("@")[0] ?? "", "moorage"].map(plainOf);
   if (own.some((word) => word.length >= 3 && plain.replaceAll(word, "").length < LEAST / 2))
-    return "Choose something without your user name, mail address or our name.";
-  if (common.has(plain))
-    return "Many people use this password, so it is among the first that are tried. Choose another.";
-  return undefined;
+    return texts.passwordContainsName();
+  return common.has(plain) ? texts.passwordCommon() : undefined;
 }
 
 const plainOf = (text: string): string => text.toLowerCase().replaceAll(/[\s\p{P}\p{S}]/gu, "");

@@ -3,6 +3,7 @@ import { toString as qrCode } from "qrcode";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { noKey } from "#platform/http/idempotency.ts";
 import type { OwnTokens } from "#profile/index.ts";
+import type { Text } from "@moorage/contract/texts";
 import { chooseSignedIn } from "./choose-password.ts";
 import { newCredential } from "./credential.ts";
 import type { SignInDeps } from "./deps.ts";
@@ -11,8 +12,8 @@ import { signedOutPage } from "./pages/message-pages.ts";
 import { scratchCodesPage, securityPage, type SecurityView, twoFactorPage } from "./pages/security-pages.ts";
 import { newTokenPage, tokenCreatedPage } from "./pages/token-pages.ts";
 import { listPasskeys } from "./passkey-store.ts";
-import { type Added, addPasskey, passkeyCreation, removePasskey } from "./passkeys.ts";
-import { NOT_THE_SAME } from "./password-routes.ts";
+import { type Added, addPasskey, MOST_PASSKEYS, passkeyCreation, removePasskey } from "./passkeys.ts";
+import { texts } from "./texts.ts";
 import { fields, readTokenForm } from "./token-form.ts";
 import { digitsOf, enrolmentOf } from "./totp.ts";
 import { confirmTwoFactor, disableTwoFactor, offeredSeed, offerTwoFactor } from "./two-factor.ts";
@@ -25,10 +26,10 @@ type Messages = Pick<SecurityView, "done" | "fault" | "passwordFault">;
 const FRESH_MS = 10 * 60_000;
 const HOME = "/security";
 
-const refusedPasskey: Record<Exclude<Added, "added">, string> = {
-  "not-proven": "The passkey could not be added. Load this page again and try once more.",
-  known: "This passkey is in use already.",
-  "too-many": "You have 20 passkeys, which is the most. Remove one first.",
+const refusedPasskey: Record<Exclude<Added, "added">, Text> = {
+  "not-proven": texts.passkeyNotVerified(),
+  known: texts.passkeyAlreadyRegistered(),
+  "too-many": texts.passkeyLimitReached({ most: MOST_PASSKEYS }),
 };
 
 /** The pages where people see and change how they sign in. */
@@ -103,7 +104,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const { id } = request.params as { id: string };
     if (!/^\d{1,15}$/.test(id)) throw notFound();
     await deps.tokens.revoke(signed.person, Number(id));
-    return show(reply, signed, { done: "The token is revoked: programs that use it are refused from now on." });
+    return show(reply, signed, { done: texts.tokenRevoked().text });
   });
 
   change("password", async (signed, _request, reply, form) => {
@@ -111,10 +112,10 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const chosen =
       password === again
         ? await chooseSignedIn(deps, signed, password)
-        : ({ outcome: "fault", fault: NOT_THE_SAME } as const);
-    if (chosen.outcome === "fault") return show(reply.status(400), signed, { passwordFault: chosen.fault });
+        : ({ outcome: "fault", fault: texts.passwordsDiffer() } as const);
+    if (chosen.outcome === "fault") return show(reply.status(400), signed, { passwordFault: chosen.fault.text });
     if (chosen.outcome === "nobody") return reply.redirect(HOME, 303);
-    return show(reply, signed, { done: "Your password is changed, and every other browser is signed out." });
+    return show(reply, signed, { done: texts.passwordChanged().text });
   });
 
   change("tfa", async ({ person }, _request, reply) => {
@@ -135,7 +136,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   });
   app.get(`${HOME}/tfa.svg`, async (request, reply) => {
     const offer = await offered(request, reply);
-    if (offer === undefined) throw new PageRefusal(404, "Not found", "There is no such page.");
+    if (offer === undefined) throw new PageRefusal(404, texts.pageNotFoundTitle(), texts.pageNotFound());
     const picture = await qrCode(enrolmentOf(offer.secret, offer.signed.user.username), { type: "svg", margin: 1 });
     return reply.type("image/svg+xml").header("cache-control", "no-store").send(picture);
   });
@@ -147,14 +148,14 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
     } catch (error) {
       const secret = offeredSeed(deps, signed.user);
       if (!(error instanceof DomainError) || error.kind !== "invalid" || secret === undefined) throw error;
-      const fault = "This is not the code of this moment. Type what your app shows now.";
+      const fault = texts.tfaCodeNotCurrent().text;
       return sendPage(reply.status(400), twoFactorPage({ token: tokenOf(signed), secret, fault }));
     }
   });
 
   change("tfa/disable", async (signed, _request, reply) => {
     await disableTwoFactor(deps, signed.person, noKey);
-    return show(reply, signed, { done: "Two-factor sign-in is off." });
+    return show(reply, signed, { done: texts.tfaOff().text });
   });
 
   change("passkeys/options", async ({ user, uid }, request, reply) => {
@@ -167,14 +168,14 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const response = newCredential(credential);
     const named = label.trim().slice(0, LONGEST_LABEL) || "Passkey";
     const added = response === undefined ? "not-proven" : await addPasskey(deps, signed, { label: named, response });
-    if (added !== "added") return show(reply.status(400), signed, { fault: refusedPasskey[added] });
-    return show(reply, signed, { done: `The passkey "${named}" is added.` });
+    if (added !== "added") return show(reply.status(400), signed, { fault: refusedPasskey[added].text });
+    return show(reply, signed, { done: texts.passkeyAdded({ label: named }).text });
   });
 
   change("passkeys/:id/remove", async (signed, request, reply) => {
     const { id } = request.params as { id: string };
     if (/^\d{1,15}$/.test(id)) await removePasskey(deps, signed.person, Number(id));
-    return show(reply, signed, { done: "The passkey is removed." });
+    return show(reply, signed, { done: texts.passkeyRemoved().text });
   });
 
   change("sign-out-everywhere", async ({ person }, _request, reply) => {

@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import type { Seen, Visitor } from "#testing/visitor.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
-const WRONG = "The user name or the password is not right.";
+const WRONG = texts.passwordWrong().text;
 
 /** A user with a password. */
 async function newPerson(world: World, auth: AuthServer, options = {}): Promise<Customer> {
@@ -124,7 +125,7 @@ test("with two factors the password alone does not sign in; a code does, once", 
   expect(await logins(world)).toEqual([]);
   expect((await auth.visitor().get("/security")).html).toContain("Sign in");
   const wrong = await visitor.submit("/code", { code: "000000" });
-  expect(wrong).toMatchObject({ status: 400, html: expect.stringContaining("This code is not right") });
+  expect(wrong).toMatchObject({ status: 400, html: expect.stringContaining(texts.codeWrong().text) });
   const seen = await visitor.submit("/code", { code: codeOf(secret, world) });
   expect(seen.url.pathname).toBe("/security");
   expect((await logins(world)).map(({ status }) => status)).toEqual(["failed", "successful"]);
@@ -175,11 +176,12 @@ test("after five codes, or ten minutes, the password is required again", async (
   await signIn(visitor, customer.username);
   for (let n = 0; n < 5; n++) expect((await visitor.submit("/code", { code: "000000" })).html).toContain("Second step");
   const sixth = await visitor.submit("/code", { code: codeOf(secret, world) });
-  expect(sixth).toMatchObject({ status: 400, html: expect.stringContaining("Please sign in again.") });
+  expect(sixth).toMatchObject({ status: 400, html: expect.stringContaining(texts.secondStepEnded().text) });
 
   await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
   world.time.now = new Date(world.time.now.getTime() + 10 * 60_000);
-  expect((await visitor.submit("/code", { code: codeOf(secret, world) })).html).toContain("Please sign in again.");
+  const late = await visitor.submit("/code", { code: codeOf(secret, world) });
+  expect(late.html).toContain(texts.secondStepEnded().text);
 });
 
 test("a code typed into another browser's interaction does not work", async () => {
@@ -192,7 +194,7 @@ test("a code typed into another browser's interaction does not work", async () =
   const form = visitor.form("/code");
   const stranger = auth.visitor();
   const seen = await stranger.post(`${half.url.pathname}/code`, { ...form?.hidden, code: codeOf(secret, world) });
-  expect(seen).toMatchObject({ status: 400, html: expect.stringContaining("expired") });
+  expect(seen).toMatchObject({ status: 400, html: expect.stringContaining(texts.pageExpiredTitle().text) });
 });
 
 test("a form from another site, a sibling site or no origin is refused, whatever its content", async () => {

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 const codeOf = (secret: string, at: Date, seconds = 0): string =>
@@ -62,7 +63,7 @@ test("a wrong code, a code of an older offer, and one after the hour confirm not
   const confirm = (tfa_code: unknown) => customer.post("/v4/profile/tfa-enable-confirm", { tfa_code });
   expect(await confirm("123456")).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("nothing to confirm") }] },
+    body: { errors: [{ reason: texts.tfaNotOffered().text }] },
   });
 
   const first = await offered(customer);
@@ -82,7 +83,7 @@ test("while it is on, no new secret is offered; turning it off leaves nothing be
   await customer.post("/v4/profile/tfa-enable-confirm", { tfa_code: codeOf(secret, world.time.now) });
   expect(await customer.post("/v4/profile/tfa-enable", {})).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("on already") }] },
+    body: { errors: [{ reason: texts.tfaAlreadyEnabled().text }] },
   });
 
   expect(await customer.post("/v4/profile/tfa-disable", {})).toMatchObject({ status: 200, body: {} });

@@ -1,4 +1,5 @@
 import { type Area, areas, operations } from "@moorage/contract";
+import { texts } from "./texts.ts";
 
 /** Areas that have operations here: others would only make the form longer. */
 export const usedAreas = (Object.keys(areas) as Area[]).filter((area) =>
@@ -32,10 +33,10 @@ export function readTokenForm(form: TokenForm, now: Date): Read {
   const expiry = form["expiry"] ?? "";
   const faults: TokenFaults = {
     ...(label === "" || label.length > LONGEST_LABEL
-      ? { label: `Give the token a name of 1 to ${LONGEST_LABEL} characters, such as the program that uses it.` }
+      ? { label: texts.tokenNameInvalid({ longest: LONGEST_LABEL }).text }
       : {}),
     ...(Array.isArray(scopes) ? {} : { what: scopes }),
-    ...(Object.hasOwn(lasting, expiry) ? {} : { expiry: "Choose how long the token lasts." }),
+    ...(Object.hasOwn(lasting, expiry) ? {} : { expiry: texts.tokenExpiryMissing().text }),
   };
   if (!Array.isArray(scopes) || Object.keys(faults).length > 0) return { newToken: undefined, faults };
   const expires = expiry === "never" ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
@@ -43,9 +44,8 @@ export function readTokenForm(form: TokenForm, now: Date): Read {
 }
 
 function scopesOf(what: string | undefined, chosen: string[]): string[] | string {
-  if (what === "some") return chosen.length > 0 ? chosen : "Choose what the token may view or change, at least once.";
-  if (what !== "all" && what !== "view") return "Choose what the token may do.";
-  if (chosen.length > 0)
-    return "You chose single areas as well: choose “Only what I choose below”, or set them to nothing.";
+  if (what === "some") return chosen.length > 0 ? chosen : texts.tokenAreasMissing().text;
+  if (what !== "all" && what !== "view") return texts.tokenAccessMissing().text;
+  if (chosen.length > 0) return texts.tokenAccessContradictory().text;
   return what === "all" ? ["*"] : usedAreas.map((area) => `${area}:read_only`);
 }

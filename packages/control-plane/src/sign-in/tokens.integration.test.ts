@@ -2,6 +2,7 @@ import type { PersonalToken } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 let world: World;
 let auth: AuthServer;
@@ -48,7 +49,7 @@ test("a person creates a token on the security page, sees it once, uses it and r
   expect(listed).not.toContain(token);
 
   const revoked = await visitor.submit(`/security/tokens/${row.id}/revoke`);
-  expect(revoked.html).toContain("The token is revoked");
+  expect(revoked.html).toContain(texts.tokenRevoked().text);
   expect((await world.as(token).get("/v4/account")).status).toBe(401);
   expect(await eventsOf(customer)).toEqual(["token_create", "token_delete"]);
   const audited = await world.db.selectFrom("audit").selectAll().where("actor", "=", customer.username).execute();
@@ -69,16 +70,16 @@ test.each([
 });
 
 test.each([
-  [{ ...tokenForm, label: "" }, "Give the token a name"],
-  [{ ...tokenForm, what: "" }, "Choose what the token may do"],
-  [{ ...tokenForm, what: "some" }, "at least once"],
-  [{ ...tokenForm, area_databases: "read_only" }, "You chose single areas as well"],
-  [{ ...tokenForm, expiry: "1000000" }, "Choose how long"],
-])("for %j no token is created, and the page says what is missing and keeps the rest", async (form, fault) => {
+  [{ ...tokenForm, label: "" }, texts.tokenNameInvalid({ longest: 100 })],
+  [{ ...tokenForm, what: "" }, texts.tokenAccessMissing()],
+  [{ ...tokenForm, what: "some" }, texts.tokenAreasMissing()],
+  [{ ...tokenForm, area_databases: "read_only" }, texts.tokenAccessContradictory()],
+  [{ ...tokenForm, expiry: "1000000" }, texts.tokenExpiryMissing()],
+])("for %j no token is created, and the page names what is missing and keeps the rest", async (form, fault) => {
   const { customer, visitor } = await signedIn();
   await visitor.get("/security/tokens/new");
   const seen = await visitor.submit("/security/tokens", form);
-  expect([seen.status, seen.html]).toEqual([400, expect.stringContaining(fault)]);
+  expect([seen.status, seen.html]).toEqual([400, expect.stringContaining(fault.text)]);
   expect(await tokensOf(customer)).toHaveLength(1);
 });
 
@@ -129,7 +130,7 @@ test("a restricted user creates a token too, with only the user's rights", async
   expect((await world.as(token).get("/v4/account/users")).status).toBe(403);
 });
 
-test("beyond 500 tokens none can be created, and the page says so", async () => {
+test("beyond 500 tokens none can be created, and the page names the limit", async () => {
   const { customer, visitor } = await signedIn();
   const { accountId, userId } = customer;
   const rows = Array.from({ length: 499 }, (_, n) => ({
@@ -142,13 +143,13 @@ test("beyond 500 tokens none can be created, and the page says so", async () => 
   expect([seen.status, seen.html]).toEqual([400, expect.stringContaining("500")]);
 });
 
-test("the first page leads to signing in, and an unknown page links to it", async () => {
+test("the first page redirects to signing in, and an unknown page links to it", async () => {
   const visitor = auth.visitor();
   expect((await visitor.get("/")).html).toContain("<h1>Sign in</h1>");
   expect((await visitor.get("/nowhere")).html).toContain('href="/security"');
 });
 
-test("after choosing a password through a mailed link, the page says how to continue", async () => {
+test("after choosing a password through a mailed link, the page shows how to continue", async () => {
   const { accountId, username } = await world.customer();
   const link = await world.operator.post<{ link: string }>(
     `/admin/accounts/${accountId}/users/${username}/password-link`,

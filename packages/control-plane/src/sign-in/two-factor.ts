@@ -4,6 +4,7 @@ import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { SignInDeps } from "./deps.ts";
 import { openSeed, sealSeed } from "./seed.ts";
 import { recordSignInChange } from "./record-change.ts";
+import { texts } from "./texts.ts";
 import { hashOfScratchCode, newScratchCodes, newSeed, stepOf } from "./totp.ts";
 import { lockUser, type Person, personOf, replaceScratchCodes, saveSignIn, type UserRow } from "./user-store.ts";
 
@@ -53,16 +54,9 @@ export const confirmTwoFactor = <Reply>(
     const user = await lock(tx, person);
     requireOff(user);
     const seed = offeredSeed(deps, user);
-    if (seed === undefined)
-      throw new DomainError("wrong-state", {
-        reason: "There is nothing to confirm: begin with tfa-enable, and confirm within an hour.",
-      });
+    if (seed === undefined) throw new DomainError("wrong-state", { reason: texts.tfaNotOffered() });
     const step = stepOf(seed, code, deps.clock());
-    if (step === undefined)
-      throw new DomainError("invalid", {
-        field: "tfa_code",
-        reason: "tfa_code is not the code of this moment. Type what your authenticator app shows now.",
-      });
+    if (step === undefined) throw new DomainError("invalid", { field: "tfa_code", reason: texts.tfaCodeWrong() });
     const scratchCodes = newScratchCodes();
     await saveSignIn(tx, person, {
       tfa_secret: user.tfa_offered_secret,
@@ -113,8 +107,5 @@ async function lock(tx: Tx, person: Person): Promise<UserRow> {
 }
 
 function requireOff({ tfa_enabled_at }: UserRow): void {
-  if (tfa_enabled_at !== null)
-    throw new DomainError("wrong-state", {
-      reason: "Two-factor sign-in is on already. To use another authenticator, turn it off first.",
-    });
+  if (tfa_enabled_at !== null) throw new DomainError("wrong-state", { reason: texts.tfaAlreadyEnabled() });
 }

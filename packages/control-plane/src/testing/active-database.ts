@@ -79,7 +79,7 @@ async function madeActive(world: World, customer: Customer, change: object, obse
   const { id } = await world.lastOperation();
   await world.activities.setDesiredNodes(id);
   await observe();
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   return { ...body, url: `${INSTANCES}/${body.id}` };
 }
 

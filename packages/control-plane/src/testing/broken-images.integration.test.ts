@@ -100,7 +100,7 @@ test.each([
   ["deleted with its objects left", "update images set deleted_at = now()", /which no row explains/],
   ["of another size", "update images set size_mb = 18", /without what is known/],
   ["in no store", "delete from image_copies", /lies in no store/],
-  ["of another disk", "update images set raw_sha256 = '\\x00'", /bytes are not what was told/],
+  ["of another disk", "update images set raw_sha256 = '\\x00'", /do not have the recorded SHA-256/],
   [
     "still being made",
     "insert into images (account_id, label, created_by, status, region, created_at, updated_at) select account_id, 'x', 'x', 'creating', region, now(), now() from images",

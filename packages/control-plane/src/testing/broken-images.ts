@@ -41,7 +41,7 @@ const rules: Record<string, string> = {
   "an image that is not available has a size":
     "select id from images i where status <> 'available' and (size_mb <> 0 or content is not null)",
   "an available image that failed": "select id from images where status = 'available' and failed_at is not null",
-  "an image that somebody asked for has other than one event of its making": `
+  "an image that a user requested has other than one event of its creation": `
     select i.id, count(e.id) from images i
     left join events e on (e.action = 'image_upload' and e.entity_id = i.id::text)
       or (e.action = 'disk_imagize' and e.secondary_id = i.id::text)
@@ -122,8 +122,8 @@ async function faultsOf(shelf: Shelf, image: Kept, left: Set<string>): Promise<s
     if (plain.length !== length) faults.push(`${chunkName(index)} has ${plain.length} bytes`);
     raw.update(plain);
   }
-  if (manifest.raw_bytes !== image.raw_bytes) faults.push("its row tells of another length");
+  if (manifest.raw_bytes !== image.raw_bytes) faults.push("its row has another length");
   const digest = raw.digest("hex");
-  if (digest !== manifest.raw_sha256 || digest !== image.raw) faults.push("its bytes are not what was told of them");
+  if (digest !== manifest.raw_sha256 || digest !== image.raw) faults.push("its bytes do not have the recorded SHA-256");
   return faults;
 }

@@ -25,7 +25,7 @@ export const plainImporter: typeof runImporter = async ({ source, put, progress,
     }
   } catch (error) {
     if (!isGzipFault(error)) throw error;
-    return { kind: "refused", reason: "The data are not gzip." };
+    return { kind: "refused", reason: { code: "image.test", text: "The data are not gzip." } };
   }
   return { kind: "taken", manifest: await cutter.end(), uploadSha256: hash.digest("hex") };
 };

@@ -57,7 +57,7 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
     /** Submits the form of the page whose action ends with `action`. */
     submit(action: string, fields: Record<string, string> = {}): Promise<Seen> {
       const form = formsOf(last?.html ?? "").find((each) => each.action.endsWith(action));
-      if (form === undefined) throw new Error(`No form leads to ${action} on this page:\n${last?.html}`);
+      if (form === undefined) throw new Error(`No form posts to ${action} on this page:\n${last?.html}`);
       return post(form.action, { ...form.hidden, ...fields });
     },
     /** The action of the page's form, and its hidden fields. */

@@ -6,7 +6,7 @@ import type { Bounds } from "#platform/http/shed.ts";
 import type { Log } from "#platform/log.ts";
 import { createCardAdmission, type GivenDeps } from "../api.ts";
 
-export const ADMISSION_KEY = "the key of the desk, known to two";
+export const ADMISSION_KEY = "the key of the card admission, known to two";
 const paths = new Set(operations.filter(({ servedBy }) => servedBy === "cards").map(({ path }) => path));
 
 type Settings = Bounds & { drainMs: number; trustedProxies: false; vault: CardVault };

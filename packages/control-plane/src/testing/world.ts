@@ -6,22 +6,14 @@ import type { NodeReport, NodeSpec, PrimaryChange } from "@moorage/contract/agen
 import { sql } from "kysely";
 import { inject } from "vitest";
 import {
-  createBackupActivities,
-  createBackupExpiry,
   createChangeActivities,
   createChangeExpiry,
   createClosedAccountsJob,
   createDailyPointsJob,
-  createDatabaseActivities,
-  createDatabaseExpiry,
-  createHealthActivities,
   createHealthJob,
-  createHealthExpiry,
   createPatchJob,
   createPrometheus,
   createReleaseJob,
-  createTimelineActivities,
-  createTimelineExpiry,
 } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
 import { checkPhase } from "#fleet/set-desired.ts";
@@ -306,11 +298,7 @@ export async function newWorld(settings: WorldSettings = {}) {
   };
   const activityDeps = { db, clock, zone: ZONE, sealer, archive: ARCHIVE };
   const activities = {
-    ...createDatabaseActivities(activityDeps),
-    ...createChangeActivities(activityDeps),
-    ...createBackupActivities(activityDeps),
-    ...createTimelineActivities(activityDeps),
-    ...createHealthActivities({ ...activityDeps, hostSilentSeconds: HOST_SILENT_SECONDS }),
+    ...createChangeActivities({ ...activityDeps, hostSilentSeconds: HOST_SILENT_SECONDS }),
     ...createTransferActivities(activityDeps),
     ...createCaptureActivities(given),
     ...createImportActivities({ ...given, runImporter: settings.runImporter ?? runImporter }),
@@ -399,11 +387,7 @@ export async function newWorld(settings: WorldSettings = {}) {
 
     activities,
     expire: {
-      ...createDatabaseExpiry(activities),
       ...createChangeExpiry(activities),
-      ...createBackupExpiry(activities),
-      ...createTimelineExpiry(activities),
-      ...createHealthExpiry(activities),
       ...createTransferExpiry(activityDeps),
       ...createCaptureExpiry(activities),
       ...createImportExpiry(activities),

@@ -9,6 +9,7 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { TransferDeps } from "./create-transfer.ts";
 import { entityOf, openToken, targetOf } from "./entity.ts";
+import { texts } from "./texts.ts";
 import { maySee, partiesOf, requireAcceptable, type TransferRow, whyNot } from "./transfer.ts";
 import { findTransfer, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
 
@@ -69,5 +70,5 @@ export async function acceptTransfer(
 
 async function requireOpenAccounts(tx: Tx, transfer: TransferRow): Promise<void> {
   if ((await lockAccounts(tx, partiesOf(transfer))).some(({ closed_at }) => closed_at !== null))
-    throw new DomainError("wrong-state", { reason: "The account that offered this transfer, or yours, is closed." });
+    throw new DomainError("wrong-state", { reason: texts.accountClosed() });
 }

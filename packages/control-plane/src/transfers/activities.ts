@@ -3,6 +3,7 @@ import type { Db } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { AccountClosed, endTransfer, type Judge } from "./end-transfer.ts";
+import { texts } from "./texts.ts";
 import { whyNot } from "./transfer.ts";
 
 export type TransferActivityDeps = { db: Db; clock: Clock; sealer: Sealer };
@@ -16,7 +17,7 @@ export const createTransferActivities = (deps: TransferActivityDeps) => ({
   async moveOwnership(operationId: number): Promise<void> {
     await end(deps, operationId, whyNot).catch((error: unknown) => {
       if (!(error instanceof AccountClosed)) throw error;
-      return end(deps, operationId, () => error.message);
+      return end(deps, operationId, () => error.reason);
     });
     // Moving ended grants.
     await notify(deps.db, "identity");
@@ -24,9 +25,7 @@ export const createTransferActivities = (deps: TransferActivityDeps) => ({
 });
 export type TransferActivities = ReturnType<typeof createTransferActivities>;
 
-const TOO_LATE = "It could not be handed over in time. Nothing was transferred; make a new transfer.";
-
 /** Ends an operation whose workflow could not, when its deadline has passed. */
 export const createTransferExpiry = (deps: TransferActivityDeps) => ({
-  moveEntities: (operationId: number): Promise<void> => end(deps, operationId, () => TOO_LATE),
+  moveEntities: (operationId: number): Promise<void> => end(deps, operationId, () => texts.deadlineExceeded()),
 });

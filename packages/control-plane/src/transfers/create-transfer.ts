@@ -10,6 +10,7 @@ import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { endStale } from "./end-stale.ts";
 import { pendingEntity, sealToken, targetOf } from "./entity.ts";
+import { texts } from "./texts.ts";
 import { expiryOf, statusAt } from "./transfer.ts";
 import { hashOf, insertTransfer, transfersOf } from "./transfer-store.ts";
 import { viewOfTransfer } from "./view.ts";
@@ -54,6 +55,8 @@ export const createTransfer = (
     return view;
   });
 
+type OpenTransfer = { status: string; since: string };
+
 /** Instances in a transfer that can still be accepted or is being carried out. Marks expired transfers as stale. */
 async function offeredOf(
   tx: Tx,
@@ -61,24 +64,22 @@ async function offeredOf(
   accountId: number,
   computes: readonly number[],
   now: Date,
-): Promise<Map<number, string>> {
-  const offered = new Map<number, string>();
+): Promise<Map<number, OpenTransfer>> {
+  const offered = new Map<number, OpenTransfer>();
   for (const transfer of await transfersOf(tx, accountId, computes)) {
     const status = statusAt(transfer, now);
     if (status === "stale") await endStale(tx, sealer, transfer, now);
-    else for (const id of transfer.computes) offered.set(id, `${status} since ${toTimestamp(transfer.updated_at)}`);
+    else for (const id of transfer.computes) offered.set(id, { status, since: toTimestamp(transfer.updated_at) });
   }
   return offered;
 }
 
-type Known = { own: ReadonlySet<number>; offered: ReadonlyMap<number, string> };
+type Known = { own: ReadonlySet<number>; offered: ReadonlyMap<number, OpenTransfer> };
 
 /** Another account's instance is refused like one that does not exist. */
 function faultsOf(field: string, id: number, { own, offered }: Known): ErrorDetail[] {
-  if (!own.has(id))
-    return [{ field, reason: invalidReason(field, `the id of a compute instance of this account; ${id} is none`) }];
+  if (!own.has(id)) return [{ field, reason: invalidReason(field, texts.computeUnknown({ id })) }];
   const other = offered.get(id);
   if (other === undefined) return [];
-  const valid = `an instance that is in no other transfer; ${id} is in one that is ${other}. A pending one can be canceled`;
-  return [{ field, reason: invalidReason(field, valid) }];
+  return [{ field, reason: invalidReason(field, texts.computeInOtherTransfer({ id, ...other })) }];
 }

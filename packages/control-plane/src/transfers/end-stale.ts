@@ -5,7 +5,8 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { entityOf, openToken, targetOf } from "./entity.ts";
-import { statusAt, type TransferRow } from "./transfer.ts";
+import { texts } from "./texts.ts";
+import { LIFE_HOURS, statusAt, type TransferRow } from "./transfer.ts";
 import { lockTransfer, overdueTransfers, saveTransfer } from "./transfer-store.ts";
 
 const BATCH = 100;
@@ -37,7 +38,7 @@ export async function endStale(tx: Tx, sealer: Sealer, transfer: TransferRow, no
   await emit(tx, {
     ...{ accountId, username: null, action: "entity_transfer_stale", status: "notification" },
     entity: entityOf(openToken(sealer, transfer)),
-    message: "Nobody accepted it within 24 hours. To offer the same compute instances again, make a new transfer.",
+    message: texts.notAccepted({ hours: LIFE_HOURS }),
     at: now,
   });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { transferFixture as fixture } from "#testing/transfer-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const remove = (world: World, { id }: { id: number }) => world.operator.post(`/admin/computes/${id}/remove`, {});
 const close = (world: World, { accountId }: { accountId: number }) =>
@@ -22,7 +23,7 @@ test("when an instance is gone nothing is moved, and both accounts are notified 
   expect(await eventsOf(receiver)).toEqual(["accept failed", "fail notification"]);
   const reasons = (await world.events()).flatMap(({ message }) => message ?? []);
   expect(reasons).toHaveLength(4);
-  for (const reason of reasons) expect(reason).toContain(`Compute instance ${mail.id} `);
+  for (const reason of reasons) expect(reason).toBe(texts.computesNotOwned({ ids: [mail.id] }).text);
   expect((await offer(web)).status).toBe("pending");
 });
 

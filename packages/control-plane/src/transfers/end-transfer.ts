@@ -5,19 +5,26 @@ import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
+import type { Text } from "@moorage/contract/texts";
 import { entityOf, openToken, targetOf } from "./entity.ts";
+import { texts } from "./texts.ts";
 import { partiesOf, type TransferRow } from "./transfer.ts";
 import { findTransferById, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
 
 /** Why the instances cannot be moved; undefined when they can. */
-export type Judge = (transfer: TransferRow, computes: readonly ComputeRow[]) => string | undefined;
+export type Judge = (transfer: TransferRow, computes: readonly ComputeRow[]) => Text | undefined;
 
 /** Detected only after everything was moved, because accounts are locked last: the transaction is rolled back. */
 export class AccountClosed extends Error {
   override readonly name = "AccountClosed";
+  readonly reason: Text;
+  constructor(reason: Text) {
+    super(reason.text);
+    this.reason = reason;
+  }
 }
 
-type Ended = { transfer: TransferRow; failure: string | undefined; renamed: readonly Renamed[]; at: Date };
+type Ended = { transfer: TransferRow; failure: Text | undefined; renamed: readonly Renamed[]; at: Date };
 
 /** Changes owner, grants, the transfer's status, its operation and both accounts' events: together, and once. */
 export async function endTransfer(
@@ -36,7 +43,7 @@ export async function endTransfer(
   const renamed = failure === undefined ? await moveAll(tx, transfer, computes, at) : [];
   const ended = { transfer, failure, renamed, at };
   await saveTransfer(tx, transfer, {
-    ...{ status: failure === undefined ? "completed" : "failed", message: failure ?? null, updated_at: at },
+    ...{ status: failure === undefined ? "completed" : "failed", message: failure?.text ?? null, updated_at: at },
   });
   const operation = await settleOperation(tx, operationId, {
     ...{ outcome: failure === undefined ? "done" : "failed", at },
@@ -52,9 +59,7 @@ async function moveAll(tx: Tx, transfer: TransferRow, computes: readonly Compute
   const renamed = await moveComputes(tx, computes, { from, to: receiver_account_id as number, at });
   const closed = (await lockAccounts(tx, partiesOf(transfer))).find(({ closed_at }) => closed_at !== null);
   if (closed !== undefined)
-    throw new AccountClosed(
-      `The account that ${closed.id === from ? "offered" : "accepted"} it was closed meanwhile. Nothing was transferred.`,
-    );
+    throw new AccountClosed(texts.accountClosedMeanwhile({ party: closed.id === from ? "offered" : "accepted" }));
   return renamed;
 }
 
@@ -64,7 +69,7 @@ const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, { transfer, fail
     target: targetOf(transfer),
     detail: {
       ...{ operation: id, from: transfer.account_id, computes: transfer.computes, renamed },
-      ...(failure !== undefined && { message: failure }),
+      ...(failure !== undefined && { message: failure.text, code: failure.code }),
     },
   });
 
@@ -90,7 +95,5 @@ async function notifyBoth(
     });
 }
 
-const inWords = (renamed: readonly Renamed[]): string | undefined =>
-  renamed.length === 0
-    ? undefined
-    : `Labels that your account had already got a number: ${renamed.map(({ was, is }) => `${was} is ${is}`).join(", ")}.`;
+const inWords = (renamed: readonly Renamed[]): Text | undefined =>
+  renamed.length === 0 ? undefined : texts.labelsChanged({ renamed });

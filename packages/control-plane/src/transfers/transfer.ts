@@ -2,10 +2,13 @@ import type { TransferStatus } from "@moorage/contract";
 import type { Selectable } from "kysely";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "./texts.ts";
 
 export type TransferRow = Selectable<Tables["transfers"]>;
 
-const LIFE_MS = 24 * 3_600_000;
+export const LIFE_HOURS = 24;
+const LIFE_MS = LIFE_HOURS * 3_600_000;
 export const expiryOf = (created: Date): Date => new Date(created.getTime() + LIFE_MS);
 
 /** A transfer that nobody accepted in time is stale from that moment on, whether or not the row says so yet. */
@@ -24,18 +27,13 @@ export const partiesOf = ({ account_id, receiver_account_id }: TransferRow): num
 
 export function requireCancelable(transfer: TransferRow, now: Date): void {
   const status = statusAt(transfer, now);
-  if (status !== "pending")
-    throw new DomainError("wrong-state", { reason: `This transfer is ${status}; only a pending one can be canceled.` });
+  if (status !== "pending") throw new DomainError("wrong-state", { reason: texts.notCancelable({ status }) });
 }
 
 export function requireAcceptable(transfer: TransferRow, accountId: number, now: Date): void {
   const status = statusAt(transfer, now);
-  if (transfer.account_id === accountId)
-    throw new DomainError("wrong-state", {
-      reason: "Your account offers this transfer; another account must accept it.",
-    });
-  if (status !== "pending")
-    throw new DomainError("wrong-state", { reason: `This transfer is ${status}; only a pending one can be accepted.` });
+  if (transfer.account_id === accountId) throw new DomainError("wrong-state", { reason: texts.ownTransfer() });
+  if (status !== "pending") throw new DomainError("wrong-state", { reason: texts.notAcceptable({ status }) });
 }
 
 type Compute = { id: number; account_id: number; deleted_at: Date | null };
@@ -44,9 +42,8 @@ type Compute = { id: number; account_id: number; deleted_at: Date | null };
 export function whyNot(
   transfer: Pick<TransferRow, "account_id" | "computes">,
   computes: readonly Compute[],
-): string | undefined {
+): Text | undefined {
   const own = computes.filter((each) => each.account_id === transfer.account_id && each.deleted_at === null);
   const gone = transfer.computes.filter((id) => !own.some((compute) => compute.id === id));
-  if (gone.length === 0) return undefined;
-  return `Compute ${gone.length === 1 ? "instance" : "instances"} ${gone.join(", ")} of this transfer no longer ${gone.length === 1 ? "belongs" : "belong"} to the account that offered it. Nothing was transferred.`;
+  return gone.length === 0 ? undefined : texts.computesNotOwned({ ids: gone });
 }

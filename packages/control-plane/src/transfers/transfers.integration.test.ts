@@ -251,7 +251,7 @@ test("a label that the receiver already has gets a number, and the receiver is n
   const messages = (await world.events()).flatMap(({ account_id, message }) =>
     message ? [[account_id, message]] : [],
   );
-  expect(messages).toEqual([[receiver.accountId, expect.stringContaining("www is www-2")]]);
+  expect(messages).toEqual([[receiver.accountId, expect.stringContaining("www is now www-2")]]);
 });
 
 test("sent and received transfers are listed, and distinguished by is_sender", async () => {

@@ -7,6 +7,7 @@ import type { UserDeps } from "./create-user.ts";
 import { grantableLists, missingEntities, saveGrants } from "./grant-store.ts";
 import { keptGlobal } from "./grants.ts";
 import { recordUserChange } from "./record-change.ts";
+import { grantTexts as texts } from "./texts.ts";
 import { requireRestricted } from "./user.ts";
 import { lockUser } from "./user-store.ts";
 import { readGrants } from "./view-grants.ts";
@@ -52,8 +53,7 @@ async function faultsOf(tx: Tx, accountId: number, change: GrantsChange): Promis
     const missing = grantable === undefined ? new Set(ids) : await missingEntities(tx, accountId, grantable, ids);
     for (const [index, id] of ids.entries()) {
       const field = `${list}[${index}].id`;
-      if (missing.has(id))
-        faults.push({ field, reason: invalidReason(field, `the id of a ${list} of this account; ${id} is none`) });
+      if (missing.has(id)) faults.push({ field, reason: invalidReason(field, texts.objectUnknown({ list, id })) });
     }
   }
   return faults;

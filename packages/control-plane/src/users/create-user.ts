@@ -24,7 +24,7 @@ export const createUser = (
   db.transaction().execute(async (tx) => {
     const now = clock();
     await idempotency.claim(tx);
-    requireFewerThan(MOST_USERS, await countUsers(tx, by.accountId), "users");
+    requireFewerThan(MOST_USERS, await countUsers(tx, by.accountId), "users per account");
     const user = await insertUser(tx, { account_id: by.accountId, username, email, restricted, created_at: now });
     if (user === undefined) throw nameTaken();
     await invite(tx, mails, user);

@@ -7,6 +7,7 @@ import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { UserDeps } from "./create-user.ts";
 import { recordUserChange } from "./record-change.ts";
+import { texts } from "./texts.ts";
 import { requireNotOneself } from "./user.ts";
 import { deleteUserRow, lockUser } from "./user-store.ts";
 
@@ -49,5 +50,5 @@ async function untilFree(work: () => Promise<void>): Promise<void> {
     }
     await pause(Math.random() * PATIENCE_MS);
   }
-  throw new DomainError("unavailable", { reason: "Too much happens in this account just now. Try again in a moment." });
+  throw new DomainError("unavailable", { reason: texts.accountBusy() });
 }

@@ -1,10 +1,10 @@
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import pg from "pg";
-import type { Principal } from "#identity/index.ts";
+import { type Principal, unrestrictedOnly } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import { DomainError, notFound } from "#platform/errors.ts";
+import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
@@ -60,8 +60,7 @@ export async function lockUser(tx: Tx, by: Principal, username: string): Promise
     .orderBy("id")
     .forNoKeyUpdate()
     .execute();
-  if (!rows.some(({ id, restricted }) => id === by.userId && !restricted))
-    throw new DomainError("forbidden", { reason: "Unauthorized: only unrestricted users may do this." });
+  if (!rows.some(({ id, restricted }) => id === by.userId && !restricted)) throw unrestrictedOnly();
   const user = rows.find(({ is_named }) => is_named);
   if (user === undefined) throw notFound();
   return user;

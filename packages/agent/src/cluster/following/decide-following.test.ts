@@ -1,7 +1,6 @@
-import type { Cluster, PrimaryTerm } from "@moorage/contract/agent";
+import type { Cluster, MemberView, PrimaryTerm } from "@moorage/contract/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MemberView } from "../../gatekeeper/views.ts";
 import type { UsedIds } from "../../node-state.ts";
 import { memberSpec } from "../../testing/node-spec.ts";
 import { dueReclone } from "../decide-group.ts";
@@ -51,7 +50,7 @@ const asPrimary: Row[] = [
   ["it is opened", {}, {}, { kind: "open", term, afterMs: 0 }],
   ["open in its term, it stays", {}, { own: open, used: openedNow }, { kind: "stay" }],
   [
-    "open in its term and alone, it stays: its gates see to it",
+    "open in its term and isolated, it stays: its proxies close",
     {},
     { own: open, used: openedNow, others: [] },
     { kind: "stay" },
@@ -70,13 +69,13 @@ const asPrimary: Row[] = [
   ],
   ["open and never opened, it is closed", {}, { own: open }, { kind: "close" }],
   [
-    "open, but its stop was begun: its opening is written down again",
+    "open, but its stop was begun: its opening is recorded again",
     {},
     { own: open, used: { opened: { term } } },
     { kind: "open" },
   ],
   [
-    "with room on its disk again it takes its tenants' writes again",
+    "with room on its disk again it accepts its tenants' writes again",
     {},
     { own: { ...open, hasRoomAgain: true }, used: openedNow },
     { kind: "open" },
@@ -96,32 +95,47 @@ const asPrimary: Row[] = [
   ],
   ["fenced in a term before, it is opened", {}, { used: { fenced: 4 } }, { kind: "open" }],
   ["while nobody else knows its term it waits", {}, { others: [view(second, { term: 4 })] }, { kind: "wait" }],
-  ["while nobody else is heard it waits", {}, { others: [] }, { kind: "wait" }],
-  ["alone by a person's word, it is opened", { reason: "sole_survivor" }, { others: [] }, { kind: "open" }],
-  ["without a gatekeeper it waits, alone too", { reason: "sole_survivor" }, { others: undefined }, { kind: "wait" }],
-  ["of a newer term it heard: it waits", {}, { others: [view(second, { term: 6 }), view(third)] }, { kind: "wait" }],
+  ["while nobody else is reachable it waits", {}, { others: [] }, { kind: "wait" }],
+  ["the sole survivor by a person's order is opened", { reason: "sole_survivor" }, { others: [] }, { kind: "open" }],
   [
-    "of a newer term it heard, and is open: it is closed",
+    "without a gatekeeper even a sole survivor waits",
+    { reason: "sole_survivor" },
+    { others: undefined },
+    { kind: "wait" },
+  ],
+  [
+    "another host knows a newer term: it waits",
+    {},
+    { others: [view(second, { term: 6 }), view(third)] },
+    { kind: "wait" },
+  ],
+  [
+    "another host knows a newer term, and it is open: it is closed",
     {},
     { own: open, used: openedNow, others: [view(second, { term: 6 })] },
     { kind: "close" },
   ],
   [
-    "of a newer term it heard by a host whose server is away",
+    "a host whose server is away knows a newer term: it waits",
     {},
     { others: [view(second, { term: 6, state: "away" })] },
     { kind: "wait" },
   ],
-  ["of a newer term it heard by a host on another timeline", {}, { terms: [5, 6] }, { kind: "wait" }],
-  ["it led in a newer term itself, and obeys no older one", {}, { used: { opened: { term: 6 } } }, { kind: "wait" }],
+  ["a host on another timeline knows a newer term: it waits", {}, { terms: [5, 6] }, { kind: "wait" }],
   [
-    "by a person's word, it is opened when the old one's gates have missed it",
+    "it was the primary in a newer term, and obeys no older one",
+    {},
+    { used: { opened: { term: 6 } } },
+    { kind: "wait" },
+  ],
+  [
+    "by a person's order, it is opened once the old primary's proxies have closed",
     { reason: "forced" },
     {},
     { kind: "open", afterMs: afterForcedMs },
   ],
   [
-    "by a person's word and opened before, it waits no longer",
+    "by a person's order and opened before, it waits no longer",
     { reason: "forced" },
     { used: { opened: { term } } },
     { kind: "open", afterMs: 0 },
@@ -134,12 +148,12 @@ test.each(asPrimary)("primary: %s", (...row) => {
 const handover: Partial<PrimaryTerm> = { reason: "handover", from: second };
 const given = (change: Partial<MemberView> = {}) => [view(second, { state: "offline", ...change }), view(third)];
 const handovers: Row[] = [
-  ["everything is taken: it is opened", handover, { others: given() }, { kind: "open", term }],
+  ["everything was received: it is opened", handover, { others: given() }, { kind: "open", term }],
   ["the other is still open: it waits", handover, { others: given({ writable: true }) }, { kind: "wait", soon: true }],
   ["the other does not know the term yet: it waits", handover, { others: given({ term: 4 }) }, { kind: "wait" }],
   ["the other's server is away: it waits", handover, { others: given({ state: "away" }) }, { kind: "wait" }],
-  ["the other is not heard: it waits", handover, { others: [view(third)] }, { kind: "wait" }],
-  ["the other was heard long ago: it waits", handover, { others: given({ ageMs: 4000 }) }, { kind: "wait" }],
+  ["the other is unreachable: it waits", handover, { others: [view(third)] }, { kind: "wait" }],
+  ["the other was last seen too long ago: it waits", handover, { others: given({ ageMs: 4000 }) }, { kind: "wait" }],
   [
     "the other has more, which is on its way: it waits",
     handover,
@@ -153,7 +167,7 @@ const handovers: Row[] = [
     { kind: "follow", source: second },
   ],
   [
-    "each has what the other lacks: nothing is thrown away",
+    "each has what the other lacks: nothing is discarded",
     handover,
     { others: given({ gtid: `${uuid}:1-8:10` }) },
     { kind: "wait" },
@@ -165,7 +179,7 @@ const handovers: Row[] = [
     { kind: "open" },
   ],
   [
-    "opened in this term before, nobody has to give over again",
+    "opened in this term before, it needs no second switchover",
     handover,
     { used: { opened: { term } }, others: [view(third)] },
     { kind: "open" },
@@ -178,127 +192,137 @@ test.each(handovers)("switchover: %s", (...row) => {
 const primaryTerm: Partial<PrimaryTerm> = { node: second };
 const others = [actingPrimary(second), view(third)];
 const asFollower: Row[] = [
-  ["it follows the leader", primaryTerm, { others }, { kind: "follow", source: second }],
-  ["following, it stays", primaryTerm, { others, own: following(second), used: { followed: term } }, { kind: "stay" }],
+  ["it replicates from the primary", primaryTerm, { others }, { kind: "follow", source: second }],
   [
-    "following a leader that is not heard, it stays",
+    "replicating, it stays",
+    primaryTerm,
+    { others, own: following(second), used: { followed: term } },
+    { kind: "stay" },
+  ],
+  [
+    "replicating from a primary that is unreachable, it stays",
     primaryTerm,
     { others: [], own: following(second), used: { followed: term } },
     { kind: "stay" },
   ],
   [
-    "following a leader whose server has ended, it takes no more of it",
+    "replicating from a primary whose server has ended, it stops receiving",
     primaryTerm,
     { others: [view(second, { state: "away" })], own: following(second), used: { followed: term } },
     { kind: "settle" },
   ],
   [
-    "and then waits for a leader",
+    "and then waits for a primary",
     primaryTerm,
     { others: [view(second, { state: "away" })], own: following(second, { receiving: "off" }) },
     { kind: "wait" },
   ],
   [
-    "with a source that leads again, in a later term, it is compared anew",
+    "with a source that is primary again, in a later term, it is compared again",
     primaryTerm,
     { others, own: following(second), used: { followed: term - 1 }, errant: undefined },
     { kind: "settle" },
   ],
-  ["open, it is closed, whoever is heard", primaryTerm, { others: [], own: open, used: openedNow }, { kind: "close" }],
   [
-    "while the leader is not open it goes on taking from the one before",
+    "open, it is closed, whoever is reachable",
+    primaryTerm,
+    { others: [], own: open, used: openedNow },
+    { kind: "close" },
+  ],
+  [
+    "while the primary is not open it keeps its previous source",
     primaryTerm,
     { others: [view(second)], own: following(third) },
     { kind: "wait", soon: true },
   ],
   [
-    "a leader of an older term is not followed",
+    "it does not replicate from a primary of an older term",
     primaryTerm,
     { others: [actingPrimary(second, { term: 4 })] },
     { kind: "wait" },
   ],
   [
-    "the leader is open: it leaves the one before",
+    "the primary is open: it leaves its previous source",
     primaryTerm,
     { others, own: following(third) },
     { kind: "follow", source: second },
   ],
   [
-    "on its way in, it waits",
+    "while it connects, it waits",
     primaryTerm,
     { others, own: following(second, { receiving: "connecting" }), used: { followed: term } },
     { kind: "wait" },
   ],
   [
-    "thrown out, it follows again",
+    "disconnected, it replicates again",
     primaryTerm,
     { others, own: following(second, { receiving: "off" }) },
     { kind: "follow" },
   ],
   [
-    "with an applier that stopped it follows again",
+    "with an applier that stopped it replicates again",
     primaryTerm,
     { others, own: following(second, { applying: false }) },
     { kind: "follow" },
   ],
   [
-    "a transaction that fails again and again is the data",
+    "a transaction that fails repeatedly makes the data unusable",
     primaryTerm,
     { others, own: following(second, { applying: false }), failedAttempts: 3 },
     { kind: "unusable" },
   ],
   [
-    "the leader has no longer what it needs",
+    "the primary has purged what it needs",
     primaryTerm,
     { others, own: following(second, { receiving: "off", isPurged: true }) },
     { kind: "unusable" },
   ],
   [
-    "another had no longer what it needed",
+    "its previous source had purged what it needed",
     primaryTerm,
     { others, own: following(third, { receiving: "off", isPurged: true }) },
     { kind: "follow" },
   ],
   [
-    "with transactions of its own it does not follow, and says which",
+    "with errant transactions it does not replicate, and reports them",
     primaryTerm,
     { others, errant: `${uuid}:9` },
     { kind: "errant", transactions: `${uuid}:9` },
   ],
   [
-    "what it has seems more, and grows: it is settled first",
+    "it seems to have more, and grows: it is settled first",
     primaryTerm,
     { others, own: following(third), errant: undefined },
     { kind: "settle" },
   ],
   [
-    "what it has seems more, and is not all applied: it is settled first",
+    "it seems to have more, and has not applied all: it is settled first",
     primaryTerm,
     { others, own: { ...closed, isApplied: false }, errant: undefined },
     { kind: "settle" },
   ],
   [
-    "what it has seems more, and the leader said so too early: it waits",
+    "it seems to have more, and the primary's report is too old: it waits",
     primaryTerm,
     { others, errant: undefined },
     { kind: "wait", soon: true },
   ],
-  ["without anybody to lead, it waits", primaryTerm, { others: undefined }, { kind: "wait" }],
+  ["without a gatekeeper it waits", primaryTerm, { others: undefined }, { kind: "wait" }],
 ];
 test.each(asFollower)("replica: %s", (...row) => {
   expect(decisionOf(row)).toMatchObject(row[3]);
 });
 
 const recloning: [string, Partial<Cluster>, Partial<FollowingFacts>, object][] = [
-  ["it takes a follower's data", { reclone: { id } }, { others, own: open }, { kind: "reclone", id, donor: third }],
+  ["it clones a replica", { reclone: { id } }, { others, own: open }, { kind: "reclone", id, donor: third }],
   [
-    "it takes the leader's if there is nobody else",
+    "it clones the primary if there is no other donor",
     { reclone: { id } },
     { others: [actingPrimary(second)], own: open },
     { donor: second },
   ],
   ["replicating, it stops first", { reclone: { id } }, { others, own: following(second) }, { kind: "leave" }],
-  ["closed, it is started anew", { reclone: { id } }, { others }, { kind: "restart" }],
+  ["closed, it is restarted", { reclone: { id } }, { others }, { kind: "restart" }],
   [
     "without a donor it waits",
     { reclone: { id } },
@@ -306,13 +330,13 @@ const recloning: [string, Partial<Cluster>, Partial<FollowingFacts>, object][] =
     { kind: "wait" },
   ],
   [
-    "begun and no longer wanted, it is done all the same",
+    "interrupted and no longer requested, it is repeated all the same",
     {},
     { others, own: open, used: { recloning: id } },
     { kind: "reclone", id },
   ],
   [
-    "done, it is not done again",
+    "finished, it is not repeated",
     { reclone: { id } },
     { others, used: { recloning: id, recloned: id } },
     { kind: "follow" },

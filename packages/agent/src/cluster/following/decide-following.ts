@@ -1,7 +1,14 @@
-import { type Cluster, countMissing, type PrimaryTerm, type NodeSpec, parseGtidSet } from "@moorage/contract/agent";
-import type { MemberView } from "../../gatekeeper/views.ts";
+import {
+  chooseDonor,
+  type Cluster,
+  countMissing,
+  type MemberView,
+  type NodeSpec,
+  parseGtidSet,
+  type PrimaryTerm,
+} from "@moorage/contract/agent";
 import type { UsedIds } from "../../node-state.ts";
-import { reachableMembers, donorOf, dueReclone } from "../decide-group.ts";
+import { dueReclone, reachableMembers } from "../decide-group.ts";
 
 export type FollowingFacts = {
   own: {
@@ -63,8 +70,8 @@ export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts:
   const reclone = dueReclone(spec, used);
   if (reclone !== undefined) {
     const online = reachable.filter(({ state }) => state === "online");
-    const donor = donorOf(online, reclone.donor);
-    if (donor === undefined) return { kind: "wait", for: "a member whose data it can take" };
+    const donor = chooseDonor(online, reclone.donor);
+    if (donor === undefined) return { kind: "wait", for: "a member whose data can be cloned" };
     if (own.receiving !== "off" || own.applying) return { kind: "leave" };
     return own.open ? { kind: "reclone", id: reclone.id, donor } : { kind: "restart" };
   }
@@ -72,7 +79,7 @@ export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts:
   const primary = spec.cluster?.primary;
   const newest = Math.max(0, ...facts.terms, used.opened?.term ?? 0);
   if (primary === undefined || newest > primary.term)
-    return own.open ? { kind: "close" } : { kind: "wait", for: "what the others know: who leads now" };
+    return own.open ? { kind: "close" } : { kind: "wait", for: "the spec of the newer term that other hosts know" };
   return primary.node === spec.node
     ? decidePrimary(primary, reachable, facts)
     : decideFollower(primary, reachable, facts);
@@ -90,14 +97,14 @@ function decidePrimary(
   const wasOpen = used.opened?.term === term;
   // Open since an earlier term: another member may have been primary in between, so it is closed and opened again.
   if (own.open && (isFenced || !wasOpen)) return { kind: "close" };
-  if (isFenced) return { kind: "wait", for: "a newer term: its server ended in this one" };
+  if (isFenced) return { kind: "wait", for: "a newer term: the server ended in this one" };
   if (own.open) {
     const isRecorded = used.opened?.boot !== undefined;
     return isRecorded && !own.hasRoomAgain ? { kind: "stay" } : { kind: "open", term, afterMs: 0 };
   }
   if (others === undefined) return { kind: "wait", for: "the gatekeeper: there may be a newer term" };
   if (reason !== "sole_survivor" && !terms.includes(term))
-    return { kind: "wait", for: "another host that knows its term", soon: true };
+    return { kind: "wait", for: "another host that knows the term", soon: true };
   const handover = reason === "handover" && !wasOpen ? decideHandover(primary, reachable, own) : undefined;
   return handover ?? { kind: "open", term, afterMs: reason === "forced" && !wasOpen ? afterForcedMs : 0 };
 }
@@ -111,14 +118,14 @@ function decideHandover(
   const giver = reachable.find(({ node }) => node === from);
   const isClosed = giver !== undefined && giver.term === term && giver.state !== "away" && !giver.writable;
   if (from === undefined || !isClosed || giver.gtid === undefined)
-    return { kind: "wait", for: "the one that gives over to close", soon: true };
+    return { kind: "wait", for: "the former primary to become read-only", soon: true };
   const [given, had] = [parseGtidSet(giver.gtid), parseGtidSet(own.gtid)];
   if (countMissing(given, had) === 0) return undefined;
   if (own.source === from && own.receiving !== "off")
-    return { kind: "wait", for: "the last that the other did", soon: true };
+    return { kind: "wait", for: "the last transactions of the former primary", soon: true };
   // Changing the source discards what was received from another one and not applied.
   if (countMissing(had, given) > 0)
-    return { kind: "wait", for: "the one that gives over: both have what the other lacks" };
+    return { kind: "wait", for: "the former primary: each has transactions that the other lacks" };
   return { kind: "follow", source: from };
 }
 
@@ -137,19 +144,19 @@ function decideFollower(
   if (hasEnded && own.source === primary.node && own.receiving !== "off") return { kind: "settle" };
   if (isFollowing && own.receiving === "on") return { kind: "stay" };
   if (own.source === primary.node && own.isPurged)
-    return { kind: "unusable", because: "The leader no longer has the binary logs that it needs." };
+    return { kind: "unusable", because: "the primary has purged binary logs that this member needs" };
   // Until then it keeps its source: the next primary may need those transactions, or be this member.
   if (!reachable.some((view) => isActingPrimary(view, primary)))
-    return { kind: "wait", for: "the leader to take writes", soon: true };
+    return { kind: "wait", for: "the primary to accept writes", soon: true };
   if (isFollowing && own.receiving === "connecting")
-    return { kind: "wait", for: "its leader to let it in", soon: true };
+    return { kind: "wait", for: "the primary to accept the connection", soon: true };
   if (errant === undefined) {
     const isStill = own.receiving === "off" && own.isApplied;
-    return isStill ? { kind: "wait", for: "what the leader has now", soon: true } : { kind: "settle" };
+    return isStill ? { kind: "wait", for: "the current GTID set of the primary", soon: true } : { kind: "settle" };
   }
   if (errant !== "") return { kind: "errant", transactions: errant };
   if (failedAttempts >= maxFailedAttempts)
-    return { kind: "unusable", because: "A transaction of the leader cannot be applied to the data that it has." };
+    return { kind: "unusable", because: "a transaction of the primary cannot be applied to the data of this member" };
   return { kind: "follow", source: primary.node };
 }
 

@@ -18,7 +18,7 @@ const deaths: [string, ReturnType<typeof specWithPrimary>, UsedIds, boolean][] =
   ["it was opened in an earlier term", specWithPrimary(node, 6), opened, false],
   ["it was stopped by its host", specWithPrimary(node), { opened: { term: 5 } }, false],
   ["its host was started since", specWithPrimary(node), { opened: { term: 5, boot: "before" } }, false],
-  ["another leads", specWithPrimary(other), opened, false],
+  ["another is the primary", specWithPrimary(other), opened, false],
   ["it is a group's member", specWithPrimary(node, 5, "semi_synch"), opened, false],
 ];
 test.each(deaths)("death of a primary: %s", (_, spec, used, expected) => {
@@ -30,7 +30,7 @@ const fences: [string, ReturnType<typeof specWithPrimary>, UsedIds, boolean][] =
   ["in a later one", specWithPrimary(node), { fenced: 6 }, true],
   ["in an earlier one", specWithPrimary(node), { fenced: 4 }, false],
   ["never", specWithPrimary(node), {}, false],
-  ["and another leads: it may follow", specWithPrimary(other), { fenced: 5 }, false],
+  ["and another is the primary: it may be a replica", specWithPrimary(other), { fenced: 5 }, false],
 ];
 test.each(fences)("fenced %s", (_, spec, used, expected) => {
   expect(isFenced(spec, used)).toBe(expected);

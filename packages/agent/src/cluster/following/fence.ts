@@ -29,10 +29,11 @@ export async function fenceDeadPrimary(context: NodeContext): Promise<void> {
   const used = await usedIds(paths);
   if (!isFenced(spec, used)) {
     if (!diedAsPrimary(spec, used, await bootId()) || (await isInhabited(network))) return;
-    if (!(await gatewayAnswers())) return log.warn("the leader ended, and the gateway does not answer: it leads on");
+    if (!(await gatewayAnswers()))
+      return log.warn("the server of the primary ended while the gateway is unreachable: it stays the primary");
     const fenced = termOf(spec);
     await step(recordSteps.fence, () => recordUsed(paths, { ...(fenced !== undefined && { fenced }) }));
-    log.warn({ fenced }, "the leader ended: it does not lead in this term again");
+    log.warn({ fenced }, "the server of the primary ended: it is fenced and not the primary again in this term");
   }
-  throw new NotYet("a newer term: its server ended while it led", quietMs);
+  throw new NotYet("a newer term: the server ended while it was the primary", quietMs);
 }

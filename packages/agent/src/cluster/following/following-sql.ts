@@ -43,7 +43,7 @@ LEFT JOIN performance_schema.replication_applier_status AS a ON a.channel_name =
 export const readFollowingState = (socket: string): Promise<OwnFollowing> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({ sql: followingStateQuery, timeout: 5000 });
-    if (row === undefined) throw new Error("The server says nothing of itself.");
+    if (row === undefined) throw new Error("The server returned no row about its replication state.");
     return {
       open: row["closed"] === 0,
       readOnly: row["read_only"] === 1,

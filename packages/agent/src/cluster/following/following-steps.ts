@@ -38,7 +38,7 @@ export async function takePartInFollowing(context: NodeContext, member: OwnMembe
     const { own, facts } = await gatherFollowing(context);
     const decision = decideFollowing(spec, facts);
     if (decision.kind === "stay") return;
-    if (superseded()) throw new NotYet("what a newer spec says");
+    if (superseded()) throw new NotYet("a newer spec to be applied");
     if (decision.kind === "wait" && decision.soon && performance.now() < patientUntil) {
       await sleep(checkAgainMs);
       continue;
@@ -47,7 +47,7 @@ export async function takePartInFollowing(context: NodeContext, member: OwnMembe
     await act(context, member, decision, own);
     round += 1;
   }
-  throw new NotYet("its leader");
+  throw new NotYet("the primary");
 }
 
 async function act(
@@ -58,7 +58,7 @@ async function act(
 ): Promise<void> {
   const { spec, paths } = context;
   if (decision.kind === "wait") throw new NotYet(decision.for, quietMs);
-  if (decision.kind === "unusable") throw new NotYet(`other data: ${decision.because}`, quietMs);
+  if (decision.kind === "unusable") throw new NotYet(`a re-clone: ${decision.because}`, quietMs);
   if (decision.kind === "errant") return keepErrant(context, decision.transactions);
   if (decision.kind === "restart") return restartForClone(context);
   if (decision.kind === "reclone") return recloneData(context, member, decision);
@@ -84,8 +84,8 @@ async function settle({ paths: { socket }, superseded }: NodeContext, { source }
   for (;;) {
     const { received, isApplied, applying, failure } = await readFollowingState(socket);
     if (isApplied) return;
-    if (failure !== undefined) throw new NotYet(`what it received to be applied (${failure})`, quietMs);
-    if (superseded()) throw new NotYet("what a newer spec says");
+    if (failure !== undefined) throw new NotYet(`received transactions to be applied (${failure})`, quietMs);
+    if (superseded()) throw new NotYet("a newer spec to be applied");
     if (!applying) await startApplying(socket);
     await waitForExecuted(socket, received, applyWithinSeconds);
   }
@@ -101,16 +101,16 @@ async function open(context: NodeContext, { term, afterMs }: { term: number; aft
   await settle(context, await readFollowingState(paths.socket));
   const { own, facts } = await gatherFollowing(context);
   const again = decideFollowing(spec, facts);
-  if (superseded() || again.kind !== "open") throw new NotYet("what changed meanwhile", 0);
+  if (superseded() || again.kind !== "open") throw new NotYet("a new decision: the state changed meanwhile", 0);
   if (own.source !== undefined) await resetReplication(paths.socket);
   const boot = await bootId();
   await step(recordSteps.open, () => recordUsed(paths, { opened: { term, boot } }));
   await openToTenants(paths.socket);
-  log.info({ term }, "it leads");
+  log.info({ term }, "opened to writes as the primary");
 }
 
 /** No other member has these transactions, so they are saved elsewhere before the data are re-cloned. */
 async function keepErrant(context: NodeContext, transactions: string): Promise<void> {
   await saveErrant(context, transactions);
-  throw new NotYet(`other data: it has transactions that its leader does not have (${transactions})`, quietMs);
+  throw new NotYet(`a re-clone: this member has transactions that the primary lacks (${transactions})`, quietMs);
 }

@@ -47,8 +47,7 @@ function makePrimary(index: number, reason: PrimaryTerm["reason"], from?: number
 const isWell = (index: number): boolean =>
   three.isReached(index) && group(index)?.term === term && group(index)?.shared === true && group(index)?.online === 3;
 const isPrimary = (index: number): boolean => group(index)?.role === "primary" && group(index)?.term === term;
-const allWell = (primary: number) =>
-  until("a leader and two that follow it", () => all.every(isWell) && isPrimary(primary));
+const allWell = (primary: number) => until("a primary and two replicas", () => all.every(isWell) && isPrimary(primary));
 
 const uuidOf = async (index: number): Promise<string> => {
   const [row] = await three.sql<{ uuid: string }>(index, "SELECT @@server_uuid AS uuid");
@@ -187,9 +186,9 @@ test("a switchover under writes loses nothing, and two members are never open at
   makePrimary(1, "handover", 0);
   await allWell(1);
   const before = writer.acknowledged.length;
-  await until("writes to the new leader", () => writer.acknowledged.length > before + 50);
+  await until("writes to the new primary", () => writer.acknowledged.length > before + 50);
   const [{ acknowledged, gapMs }, { polls, two }] = [await writer.end(), await watched.end()];
-  console.log(`${acknowledged.length} writes, the longest gap ${gapMs} ms; looked ${polls} times for two leaders`);
+  console.log(`${acknowledged.length} writes, the longest gap ${gapMs} ms; checked ${polls} times for two primaries`);
   expect(two).toBe(0);
   await expect
     .poll(async () => {
@@ -226,10 +225,10 @@ test("a crashed primary is fenced before its end is reported, and stays down unt
 
   const started = performance.now();
   makePrimary(0, "fenced");
-  await until("the new leader", () => isPrimary(0) && group(0)?.shared === true);
-  console.log(`another leader, from the new term: ${Math.round(performance.now() - started)} ms`);
+  await until("the new primary", () => isPrimary(0) && group(0)?.shared === true);
+  console.log(`another primary, from the new term: ${Math.round(performance.now() - started)} ms`);
   await insert(0, 3);
-  await until("what only the old leader has", () => group(1)?.errant !== undefined);
+  await until("what only the old primary has", () => group(1)?.errant !== undefined);
   expect(group(1)).toMatchObject({ state: "offline", errant: expect.stringContaining(await uuidOf(1)) });
   expect(await values(1)).toEqual([1, 2]);
   await until("them in the object store", () => group(1)?.saved_errant !== undefined);

@@ -1,8 +1,8 @@
-import type { GroupReport, NodeSpec } from "@moorage/contract/agent";
+import { type GroupReport, isSharedBy, type MemberView, type NodeSpec } from "@moorage/contract/agent";
 import { diskDecision } from "../../disk/disk-decision.ts";
 import { spaceOf } from "../../disk/space-of.ts";
 import { viewOf } from "../../gatekeeper/sample-following.ts";
-import type { ClusterViews, MemberView } from "../../gatekeeper/views.ts";
+import type { ClusterViews } from "../../gatekeeper/views.ts";
 import type { NodeContext } from "../../node-context.ts";
 import { usedIds } from "../../node-state.ts";
 import { reachableMembers, isBetweenData } from "../decide-group.ts";
@@ -103,7 +103,7 @@ function placeOf({ node, cluster }: NodeSpec, seen: ObservedFollowing, decision:
     ...{ state: isOnline ? "online" : "recovering", role, view, primary: primary.node },
     // The number of replicas that the primary counts.
     online: Math.max(1, ofPrimary?.online.length ?? 0),
-    shared: isOnline && others.some((other) => other.view === view && other.primary === primary.node),
+    shared: isOnline && isSharedBy({ view, primary: primary.node }, others),
     ...(own.backlogSeconds > 0 && { backlog_seconds: own.backlogSeconds }),
   };
 }

@@ -31,7 +31,7 @@ export async function saveErrant(context: Context, errant: string): Promise<Save
   const known = await findSavedErrant(paths, errant);
   const node = archivedNode(host, spec);
   if (known !== undefined || node === undefined) return known;
-  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the desired timeline.");
   const saved = await runUntilSuperseded(context, (signal) =>
     step("agent.errant.upload", () => upload(context, node, errant, signal)),
   );
@@ -78,7 +78,7 @@ const checkEveryMs = 500;
 /** An upload of any length must not delay a newer spec. */
 async function runUntilSuperseded<T>({ superseded }: Context, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const end = new AbortController();
-  const checkTimer = setInterval(() => superseded() && end.abort(new Error("There is a newer spec.")), checkEveryMs);
+  const checkTimer = setInterval(() => superseded() && end.abort(new Error("A newer spec arrived.")), checkEveryMs);
   try {
     return await work(end.signal);
   } finally {

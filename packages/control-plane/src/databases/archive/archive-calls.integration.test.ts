@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { archiveWorld } from "#testing/archived-database.ts";
 import type { World } from "#testing/world.ts";
 import { openArchiveKey } from "./archive-key.ts";
+import { texts } from "./texts.ts";
 
 const ok = { status: 200 };
 const notFound = { status: 404 };
@@ -59,7 +60,7 @@ test("logs are recorded in order, once; a gap, another timeline and a wrong name
 
   expect(await reportArchived({ logs: [two] })).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: "Binary log 1 is missing before 2." }] },
+    body: { errors: [{ reason: texts.logMissing({ missing: 1, sequence: 2 }).text }] },
   });
   expect(await reportArchived({ logs: [one, two] })).toMatchObject(ok);
   expect(await reportArchived({ logs: [two, three] })).toMatchObject(ok);
@@ -75,7 +76,7 @@ test("a log that was uploaded and reported again has the SHA-256 of the stored o
   const { uploadLog, reportArchived } = await fixture.database();
   await reportArchived({ logs: [await uploadLog(1, 1)] });
 
-  const again = await uploadLog(1, 1, "encrypted anew");
+  const again = await uploadLog(1, 1, "encrypted again");
   expect(await reportArchived({ logs: [again] })).toMatchObject(ok);
 
   const { sha256, bytes } = await fixture.world.db.selectFrom("binary_logs").selectAll().executeTakeFirstOrThrow();

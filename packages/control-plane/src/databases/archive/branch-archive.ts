@@ -1,8 +1,10 @@
 import { toTimestamp } from "@moorage/contract";
 import { countMissing, formatGtidSet, gtidsOfGroup, parseGtidSet } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import { lockTimeline } from "../timeline-store.ts";
 import { newestArchiveBranch, restorableGtids } from "./archive-end.ts";
+import { texts } from "./texts.ts";
 
 /**
  * The cluster continues with these transactions. If its archive has more, new transactions reuse the GTIDs of those
@@ -39,10 +41,9 @@ async function branchArchive(
 
 const ofTimeline = (timelineId: string, gtid: string) => gtidsOfGroup(parseGtidSet(gtid), timelineId);
 
-/** What a cluster has left out since a time, as a sentence for its tenant. */
-export async function leftOutSince(tx: Tx, timelineId: string, since: Date): Promise<string | undefined> {
+/** What a cluster has left out since a time, for its tenant. */
+export async function leftOutSince(tx: Tx, timelineId: string, since: Date): Promise<Text | undefined> {
   const branch = await newestArchiveBranch(tx, timelineId);
   if (branch === undefined || branch.at < since) return undefined;
-  const count = branch.left_out === 1 ? "1 transaction" : `${branch.left_out} transactions`;
-  return `It goes on without ${count} that its backups have: restore or fork it to a time before ${toTimestamp(branch.at)} UTC to see them.`;
+  return texts.transactionsLeftOut({ count: branch.left_out, at: toTimestamp(branch.at) });
 }

@@ -10,6 +10,7 @@ import {
   type Target,
   type TimelineInfo,
 } from "./recipe.ts";
+import { texts } from "./texts.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
 
@@ -221,7 +222,7 @@ test("a time after an old snapshot without its logs is refused, with the restora
   };
 
   expect(() => planRestore(history, { timeline: "t0", until: at(500) })).toThrow(
-    "It can be restored to a time from 1970-01-01T00:12:40 to 1970-01-01T00:16:40 (UTC).",
+    texts.restorableRange({ oldest: "1970-01-01T00:12:40", newest: "1970-01-01T00:16:40" }).text,
   );
   expect(planRestore(history, { timeline: "t0", copy: "old" })).toMatchObject({
     base: { copy: { id: "old" } },
@@ -246,7 +247,7 @@ test("of two overlapping copies the one that started last is used", () => {
 test("a timeline without logs and without a known start cannot be restored", () => {
   const orphan = { ...timeline, prepared: null };
   expect(() => planRestore({ timelines: [orphan], copies: [], logs: [] }, { timeline: "t0", until: at(1) })).toThrow(
-    /Nothing of it can be restored/,
+    texts.nothingRestorable().text,
   );
   // Its logs existed once: the prepared directory alone is not the complete state.
   expect(() => planRestore({ timelines: [timeline], copies: [], logs: [] }, { timeline: "t0", until: at(1) })).toThrow(

@@ -1,5 +1,6 @@
 import { toTimestamp } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 /** The columns of timelines, complete copies and logs that the rules need. */
 export type TimelineInfo = {
@@ -43,8 +44,11 @@ export class NotRestorable extends DomainError {
   constructor(range: RestorableRange | undefined) {
     const reason =
       range === undefined
-        ? "Nothing of it can be restored: the archive does not reach back to a beginning or a copy."
-        : `It can be restored to a time from ${toTimestamp(nextSecond(range.oldest))} to ${toTimestamp(range.newest)} (UTC).`;
+        ? texts.nothingRestorable()
+        : texts.restorableRange({
+            oldest: toTimestamp(nextSecond(range.oldest)),
+            newest: toTimestamp(range.newest),
+          });
     super("invalid", { reason });
     this.range = range;
   }

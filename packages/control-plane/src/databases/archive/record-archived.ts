@@ -15,11 +15,13 @@ import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
+import type { Text } from "@moorage/contract/texts";
 import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 import { archiveEnd, newestArchiveBranch } from "./archive-end.ts";
 import { markUnfit } from "./archiver-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
 import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
+import { texts } from "./texts.ts";
 
 type Deps = { db: Db; clock: Clock; objects: Objects };
 type ArchiveReport = ArchivedRequest["nodes"][number];
@@ -93,21 +95,20 @@ async function ownerOf(db: Db, hostId: number, { node, timeline }: ArchiveReport
  */
 async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: ArchiveReport): Promise<void> {
   const { desired_spec } = await findServedNode(tx, hostId, node);
-  if (term !== desired_spec?.cluster?.primary?.term)
-    throw refused("Another node leads since: it may not have what this one has.");
+  if (term !== desired_spec?.cluster?.primary?.term) throw refused(texts.primaryChanged());
 }
 
 /** A copy that is reported long after its upload may have been deleted as unfinished. */
 async function requireWhole(objects: Objects, timeline: Parameters<typeof objectKey>[0], copy: ArchivedCopy) {
   const manifest = await objects.get(objectKey(timeline, manifestOf(copy.id)));
   if (manifest === undefined || sha256(manifest).toString("hex") !== copy.manifest_sha256)
-    throw refused(`Copy ${copy.id} is not in the object store as its manifest's SHA-256 says.`);
+    throw refused(texts.copyNotStored({ copy: copy.id }));
 }
 
 /** The last report counts: a host that died before the acknowledgement may have uploaded the copy again. */
 async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Promise<void> {
   const [started_at, ended_at] = [timeOf(copy.started_at), timeOf(copy.ended_at)];
-  if (started_at > ended_at) throw refused(`Copy ${copy.id} ended before it began.`);
+  if (started_at > ended_at) throw refused(texts.copyEndsBeforeStart({ copy: copy.id }));
   const { gtid, bytes, parts, manifest_sha256 } = copy;
   const columns = { started_at, ended_at, gtid, bytes, parts, manifest_sha256 };
   const first_log = await firstLogAfter(tx, timeline, copy);
@@ -122,7 +123,7 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
     )
     .returning("id")
     .executeTakeFirst();
-  if (written === undefined) throw refused(`Copy ${copy.id} is another timeline's.`);
+  if (written === undefined) throw refused(texts.copyOfOtherTimeline({ copy: copy.id }));
 }
 
 /**
@@ -153,10 +154,10 @@ async function firstClosedAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt
 async function recordLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
   if (log.previous !== undefined) return recordMemberLog(tx, timeline, log);
   if (Number(/^binlog\.(\d{6,})$/.exec(log.name)?.[1]) !== log.sequence)
-    throw refused(`${log.name} is not the name of binary log ${log.sequence}.`);
+    throw refused(texts.logName({ name: log.name, sequence: log.sequence }));
   if (log.sequence <= timeline.last_log) return recordAgain(tx, timeline, log);
   if (log.sequence !== timeline.last_log + 1 && !timeline.gap_allowed)
-    throw refused(`Binary log ${timeline.last_log + 1} is missing before ${log.sequence}.`);
+    throw refused(texts.logMissing({ missing: timeline.last_log + 1, sequence: log.sequence }));
   return addLog(tx, timeline, log, { ...log, closed_at: timeOf(log.closed_at) });
 }
 
@@ -215,8 +216,7 @@ async function recordAgain(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Pro
     .where("sequence", "=", log.sequence)
     .executeTakeFirst();
   if (known === undefined) return;
-  if (known.gtid !== log.gtid)
-    throw refused(`Binary log ${log.sequence} is in the archive with other transactions: this is another past.`);
+  if (known.gtid !== log.gtid) throw refused(texts.logDiffers({ sequence: log.sequence }));
   await tx
     .updateTable("binary_logs")
     .set({ bytes: log.bytes, sha256: log.sha256 })
@@ -226,7 +226,7 @@ async function recordAgain(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Pro
 }
 
 async function advance(tx: Tx, { id }: TimelineRow, through: Date, now: Date): Promise<void> {
-  if (through.getTime() > now.getTime() + AHEAD_MS) throw refused("The host's clock is ahead of ours.");
+  if (through.getTime() > now.getTime() + AHEAD_MS) throw refused(texts.clockAhead());
   await tx
     .updateTable("timelines")
     .set({ archived_through: sql<Date>`greatest(archived_through, ${through}::timestamptz)` })
@@ -234,10 +234,10 @@ async function advance(tx: Tx, { id }: TimelineRow, through: Date, now: Date): P
     .execute();
 }
 
-function timeOf(text: string): Date {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw refused(`${text} is not a time.`);
+function timeOf(value: string): Date {
+  const time = new Date(value);
+  if (Number.isNaN(time.getTime())) throw refused(texts.notATime({ value }));
   return time;
 }
 
-const refused = (reason: string): DomainError => new DomainError("invalid", { reason });
+const refused = (reason: Text): DomainError => new DomainError("invalid", { reason });

@@ -10,12 +10,13 @@ import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { TimelineRow } from "../timeline-store.ts";
 import { archivedGtids } from "./archive-end.ts";
+import { texts } from "./texts.ts";
 
 /** The member's logs start after the end of the archive: another member must continue it. */
 export class LogsMissing extends DomainError {
   override readonly name = "LogsMissing";
   constructor(log: string, missing: number) {
-    super("invalid", { reason: `${missing} transactions before ${log} are not in the archive.` });
+    super("invalid", { reason: texts.logsMissing({ log, missing }) });
   }
 }
 
@@ -30,7 +31,7 @@ export async function nextInTimeline(
   { name, previous = "", gtid, closed_at }: ArchivedLog,
 ): Promise<{ sequence: number; gtid: string; closed_at: Date } | undefined> {
   if (!/^binlog\.\d{6,}\.[0-9a-f]{16}$/.test(name))
-    throw new DomainError("invalid", { reason: `${name} is not the name of a member's binary log.` });
+    throw new DomainError("invalid", { reason: texts.memberLogName({ name }) });
   const archived = await archivedGtids(tx, timeline);
   const ofGroup = (text: string) => gtidsOfGroup(parseGtidSet(text), timeline.id);
   const missing = countMissing(ofGroup(previous), archived);

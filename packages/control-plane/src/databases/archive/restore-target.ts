@@ -4,6 +4,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { findTimeline } from "../timeline-store.ts";
 import type { Target } from "./recipe.ts";
+import { texts } from "./texts.ts";
 
 type Node = Awaited<ReturnType<typeof findServedNode>>;
 export type ResolvedTarget = { target: Target; point: Recipe["point"] };
@@ -19,10 +20,7 @@ async function beginningOf(tx: Tx, { desired_spec }: Node): Promise<ResolvedTarg
   if (parent_id === null) throw notFound();
   // A host that lost its volume would restore the start of the timeline, and nobody would notice that everything since
   // is gone.
-  if (last_log > 0)
-    throw new DomainError("wrong-state", {
-      reason: "This timeline has been written to: its beginning is not its data.",
-    });
+  if (last_log > 0) throw new DomainError("wrong-state", { reason: texts.timelineWritten() });
   if (parent_copy_id !== null) return copyTarget(tx, parent_id, parent_copy_id);
   if (parent_until === null) throw notFound();
   return { target: { timeline: parent_id, until: parent_until }, point: { at: parent_until.toISOString() } };

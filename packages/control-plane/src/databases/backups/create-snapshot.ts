@@ -8,7 +8,7 @@ import { notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { openWork } from "../open-work.ts";
+import { openWork } from "../changes/open-work.ts";
 import { listBackups } from "./backup-store.ts";
 import { requireSnapshotPossible, type SnapshotInput } from "./snapshot.ts";
 
@@ -40,9 +40,7 @@ export async function createSnapshot(
     await openWork(tx, database, {
       kind: "backUpDatabase",
       input: { label: request.label, copy: randomUUID(), target: request.target } satisfies SnapshotInput,
-      audited: "back_up_database",
       detail: { label: request.label },
-      events: ["database_backup_create"],
       username: by.username,
       at: now,
       deadlineSeconds: deps.backupDeadlineSeconds,

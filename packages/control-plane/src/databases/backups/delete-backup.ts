@@ -11,6 +11,7 @@ import { lockDatabase } from "../database-store.ts";
 import { entityOf, targetOf } from "../entity.ts";
 import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
 import { deleteBackups, findBackup } from "./backup-store.ts";
+import { texts } from "./texts.ts";
 
 export type DeleteBackupDeps = { db: Db; clock: Clock } & RetentionSettings;
 
@@ -49,7 +50,7 @@ export async function deleteBackup(
       action: "database_backup_delete",
       status: "finished",
       entity: entityOf(database),
-      message: `The backup ${backup.label} was deleted.`,
+      message: texts.deleted({ label: backup.label }),
       at: now,
       requested: true,
     });

@@ -8,6 +8,8 @@ import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { hasBackup, later } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts as databaseTexts } from "../texts.ts";
+import { texts } from "./texts.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -50,7 +52,7 @@ test("a snapshot is a complete copy in the object store, and a backup only from 
   expect(await world.checkPhase(id, "copy")).toEqual({ state: "observed" });
   expect(await fixture.labels()).toEqual([]);
 
-  await world.activities.settleBackup(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await fixture.status()).toBe("active");
   const { body } = await fixture.alice.get<{ data: { id: number }[] }>(fixture.backups);
@@ -58,7 +60,10 @@ test("a snapshot is a complete copy in the object store, and a backup only from 
   const backup = { type: "snapshot", label: "before-upgrade", created, verified: null };
   expect(body).toMatchObject({ results: 1, data: [backup] });
   expect((await fixture.alice.get(`${fixture.backups}/${body.data[0]?.id}`)).body).toEqual(body.data[0]);
-  expect(await lastEvent(world)).toMatchObject({ status: "finished", message: "2.5 MB stored in 12 seconds." });
+  expect(await lastEvent(world)).toMatchObject({
+    status: "finished",
+    message: texts.snapshotStored({ bytes: 2_500_000, seconds: 12 }).text,
+  });
   const [copy] = await copiesOf(world);
   expect((await store.keys()).filter((key) => key.includes(`copies/${copy?.id}/`))).toHaveLength(2);
   const actions = (await world.audit()).map(({ action }) => action);
@@ -74,7 +79,7 @@ test("after the end its host no longer has the task of the copy", async () => {
   expect(await desiredSpec(world)).toMatchObject({ tasks: [{ id: (input as { copy: string }).copy, kind: "copy" }] });
   await fixture.agent.poll();
 
-  await world.activities.settleBackup(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await desiredSpec(world)).not.toHaveProperty("tasks");
 });
@@ -87,10 +92,10 @@ test("requesting and settling twice gives one copy, one backup and one event", a
   await Promise.all([world.activities.requestCopy(id), world.activities.requestCopy(id)]);
   await fixture.agent.poll();
   await fixture.agent.poll();
-  await world.activities.settleBackup(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   const after = { events: await world.events(), audit: await world.audit(), spec: await desiredSpec(world) };
 
-  await world.activities.settleBackup(id, { done: false, message: "late" });
+  await world.activities.endChange(id, { done: false, message: texts.snapshotLate() });
   expect(await world.activities.requestCopy(id)).toBe("not there");
 
   expect({ events: await world.events(), audit: await world.audit(), spec: await desiredSpec(world) }).toEqual(after);
@@ -110,12 +115,15 @@ test("the event has the reason why a host cannot take the snapshot, and the data
   const progress = await world.checkPhase(id, "copy");
   expect(progress).toEqual({ state: "failed", message: "no room for the scratch volume" });
 
-  await world.activities.settleBackup(id, { done: false, message: "no room for the scratch volume" });
+  await world.activities.endChange(id, {
+    done: false,
+    message: databaseTexts.hostReported({ message: "no room for the scratch volume" }),
+  });
 
   expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
   expect(await lastEvent(world)).toMatchObject({
     status: "failed",
-    message: "The snapshot could not be taken: no room for the scratch volume",
+    message: texts.snapshotFailed({ why: "no room for the scratch volume" }).text,
   });
   expect(await desiredSpec(world)).not.toHaveProperty("tasks");
   expect((await fixture.snapshot("one")).status).toBe(200);
@@ -136,7 +144,7 @@ test("a snapshot and another operation's task on one host do not wait for each o
   const tasks = [...(spec.tasks ?? []), ship];
   await world.db.transaction().execute((tx) => setDesiredSpecs(tx, other.id, "ship", [{ ...spec, tasks }]));
 
-  await world.activities.settleBackup(id, { done: false, message: "given up" });
+  await world.activities.endChange(id, { done: false, message: texts.snapshotLate() });
   expect(await desiredSpec(world)).toMatchObject({ tasks: [ship] });
   expect(await world.checkPhase(other.id, "ship")).toEqual({ state: "pending" });
   await fixture.agent.poll();
@@ -170,10 +178,13 @@ test("a finished task without a copy in the object store is no backup", async ()
   await world.activities.requestCopy(id);
   await fixture.agent.poll();
 
-  await world.activities.settleBackup(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
-  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nothing of it") });
+  expect(await lastEvent(world)).toMatchObject({
+    status: "failed",
+    message: texts.snapshotFailed({ why: texts.snapshotMissing().text }).text,
+  });
 });
 
 test("past its deadline it is given up, and a late copy is marked for deletion", async () => {
@@ -187,7 +198,10 @@ test("past its deadline it is given up, and a late copy is marked for deletion",
   await world.expire.backUpDatabase(id);
 
   expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
-  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("in time") });
+  expect(await lastEvent(world)).toMatchObject({
+    status: "failed",
+    message: texts.snapshotFailed({ why: texts.snapshotLate().text }).text,
+  });
   expect(await copiesOf(world)).toMatchObject([{ doomed_at: world.time.now }]);
 });
 
@@ -226,7 +240,7 @@ test("a fourth snapshot is refused until one is deleted; daily backups do not co
 
   expect(await fixture.snapshot("fourth")).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("Delete one") }] },
+    body: { errors: [{ reason: expect.stringContaining("Delete one first") }] },
   });
   const [first] = (await fixture.alice.get<{ data: { id: number }[] }>(fixture.backups)).body.data;
   await fixture.alice.delete(`${fixture.backups}/${first?.id}`);

@@ -1,7 +1,7 @@
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
-import { openChange } from "../change-database.ts";
+import { openChange } from "../changes/change-database.ts";
 import { isIdle } from "../database.ts";
 import { type DatabaseRow, lockDatabase } from "../database-store.ts";
 import { lockClosedAccount } from "./closed-account.ts";

@@ -8,6 +8,7 @@ import { startPowerDns } from "#testing/power-dns.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
 import { createDnsActivities } from "../dns-activities.ts";
+import { texts } from "../workflows/texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 const noDns = { publishDnsRecords: async () => {}, withdrawDnsRecords: async () => {} };
@@ -121,7 +122,7 @@ test("suspended, all members stop; resumed, their group is bootstrapped and the 
   );
 });
 
-test("a cluster whose members do not form a group on resume stays suspended, with the reason", async () => {
+test("a cluster whose members do not bootstrap a group on resume stays suspended, with the reason", async () => {
   let broken = false;
   const refuse = (spec: NodeSpec): Partial<NodeReport> =>
     broken && spec.ordinal === 1 && spec.power === undefined ? { state: "working", step: "mysqld" } : {};
@@ -141,7 +142,7 @@ test("a cluster whose members do not form a group on resume stays suspended, wit
 
   expect(await lastEvent(world)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("brought together"),
+    message: expect.stringContaining(texts.bootstrapFailed({ why: texts.nodesLate().text }).text),
   });
   expect((await cluster.alice.get(cluster.url)).body).toMatchObject({ status: "suspended" });
   await until(async () =>

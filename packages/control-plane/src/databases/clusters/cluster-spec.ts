@@ -52,7 +52,7 @@ async function desiredPrimary(
   reportedCluster: Cluster | undefined,
 ): Promise<PrimaryTerm> {
   const primary = highestTerm([await findPrimary(tx, database), reportedCluster?.primary]);
-  if (primary === undefined) throw new Error(`Database ${database.id} has no leader.`);
+  if (primary === undefined) throw new Error(`Database ${database.id} has no primary.`);
   return primary;
 }
 

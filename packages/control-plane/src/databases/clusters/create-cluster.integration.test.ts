@@ -54,7 +54,7 @@ test("a type with too little memory for three nodes is refused, with the types t
       errors: [
         {
           field: "type",
-          reason: `type must be a valid value: ${CLUSTER_PLAN} (each of three nodes needs at least 2048 MB of memory, and ${PLAN} has 1024)`,
+          reason: `type must be a valid value: ${CLUSTER_PLAN} (each of three nodes needs at least 2048 MB of memory, and ${PLAN} has 1024 MB)`,
         },
       ],
     },

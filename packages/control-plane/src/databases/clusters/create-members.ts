@@ -34,6 +34,6 @@ async function assignPrimary(tx: Tx, database: DatabaseRow, nodes: readonly Node
   const known = await findPrimary(tx, database);
   if (known !== undefined && nodes.some(({ id }) => id === known.node)) return known;
   const [first] = primaryFirst(nodes, undefined);
-  if (first === undefined) throw new Error(`Database ${database.id} has no node to lead it.`);
+  if (first === undefined) throw new Error(`Database ${database.id} has no node to be its primary.`);
   return setPrimary(tx, database, { node: first.id, reason: "fenced" }, at);
 }

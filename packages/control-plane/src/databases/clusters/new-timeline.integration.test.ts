@@ -50,7 +50,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
   const deletion = await world.lastOperation();
   await world.activities.setTombstones(deletion.id);
   await reportMembers(world, hosts);
-  await world.activities.settleDelete(deletion.id, { done: true });
+  await world.activities.endChange(deletion.id, { done: true });
 
   await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
   await renewLeases(world);
@@ -66,7 +66,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
 
   await reportMembers(world, hosts);
   expect(await world.checkPhase(id, "running")).toEqual({ state: "observed" });
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   const settled = await specsOf(world, database.id);
   expect(
     settled.flatMap(({ cluster }) => [cluster?.bootstrap, cluster?.reclone].filter((order) => order !== undefined)),

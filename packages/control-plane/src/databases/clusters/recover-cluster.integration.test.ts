@@ -92,7 +92,7 @@ test("no member may bootstrap after a recovery, even if the backup has it as pro
   await world.activities.setDesiredNodes(id);
   const setBack = await copyOf(world.db);
   await pollAll(agents);
-  await world.activities.settleProvision(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   await pollAll(agents);
   await setBack();
 
@@ -220,7 +220,7 @@ async function replaceLast(world: World, databaseId: number): Promise<{ former: 
 
 test.each([
   ["has removed it", true],
-  ["did not hear of it", false],
+  ["did not receive it", false],
 ])(
   "a member replaced after the backup stays replaced when its host %s, and the database still exists",
   async (_, reachable) => {
@@ -268,7 +268,7 @@ test("a replacement stays when a host that missed it is compared last and the ol
   const setBack = await copyOf(world.db);
   // What all hosts receive after the backup.
   await alice.put(database.url, { allow_list: ["192.0.2.7"] });
-  await world.activities.setDesiredAllowList((await world.lastOperation()).id);
+  await world.activities.applyChange((await world.lastOperation()).id);
   await pollAll(agents);
   const { former, successor } = await replaceLast(world, database.id);
   const [{ cluster, node: first }, { node: second }] = (await specs(world)) as [NodeSpec, NodeSpec];
@@ -322,7 +322,7 @@ test("a list that only some hosts of a cluster had is sent to all of them", asyn
   await pollAll(agents);
   const setBack = await copyOf(world.db);
   await alice.put(database.url, { allow_list: ["198.51.100.0/24"] });
-  await world.activities.setDesiredAllowList((await world.lastOperation()).id);
+  await world.activities.applyChange((await world.lastOperation()).id);
   await agents[2]?.poll();
   await setBack();
 

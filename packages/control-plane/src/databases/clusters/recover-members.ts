@@ -5,6 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { isCluster } from "./cluster-spec.ts";
 import { markReplaced } from "./cluster-store.ts";
+import { texts } from "./texts.ts";
 
 /** Recovery of clusters: their hosts are compared one after the other, each with one member. */
 
@@ -76,7 +77,7 @@ export async function loseMember({ tx, now }: Context, node: NodeRow): Promise<v
   if (known === undefined) return;
   await tx
     .updateTable("nodes")
-    .set({ observed_state: "failed", observed_message: "Its host lost it." })
+    .set({ observed_state: "failed", observed_message: texts.nodeLostByHost().text })
     .where("id", "=", node.id)
     .execute();
   await tx.updateTable("members").set({ report: null, unhealthy_since: now }).where("node_id", "=", node.id).execute();

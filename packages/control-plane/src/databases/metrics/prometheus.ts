@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
+import { texts } from "../texts.ts";
 
 /** The answer of Prometheus to `query_range`: a matrix of [seconds, "value"]. */
 const Answer = z.object({
@@ -19,8 +20,7 @@ export type Prometheus = {
 
 const WITHIN_MS = 5000;
 
-const away = (): DomainError =>
-  new DomainError("unavailable", { reason: "Figures are not available at the moment. The database is not affected." });
+const away = (): DomainError => new DomainError("unavailable", { reason: texts.metricsUnavailable() });
 
 export const createPrometheus = (url: string | undefined): Prometheus => ({
   async range(query, { from, to, step }) {

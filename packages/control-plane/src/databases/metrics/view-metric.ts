@@ -3,9 +3,10 @@ import type { MetricName } from "@moorage/contract/agent";
 import type { Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
-import { DomainError, invalidReason, notFound } from "#platform/errors.ts";
+import { invalid, notFound } from "#platform/errors.ts";
 import { sampleSeries } from "#fleet/index.ts";
 import { hasDatabase } from "../database-store.ts";
+import { texts } from "../texts.ts";
 import type { Prometheus, Range } from "./prometheus.ts";
 
 export type MetricDeps = { db: Db; clock: Clock; prometheus: Prometheus };
@@ -77,13 +78,9 @@ export function rangeOf(
   const to = requested.to === undefined ? now : toDate(requested.to);
   const from = requested.from === undefined ? new Date(to.getTime() - HOUR_MS) : toDate(requested.from);
   const span = (to.getTime() - from.getTime()) / 1000;
-  if (span <= 0)
-    throw new DomainError("invalid", { field: "from", reason: invalidReason("from", "a time before `to`") });
+  if (span <= 0) throw invalid("from", texts.metricRangeEmpty());
   const step = requested.step ?? Math.max(LEAST_STEP, Math.ceil(span / USUAL_POINTS));
   if (span / step > MOST_POINTS)
-    throw new DomainError("invalid", {
-      field: "step",
-      reason: invalidReason("step", `at least ${Math.ceil(span / MOST_POINTS)} seconds for this range`),
-    });
+    throw invalid("step", texts.metricStepTooSmall({ seconds: Math.ceil(span / MOST_POINTS) }));
   return { from, to, step };
 }

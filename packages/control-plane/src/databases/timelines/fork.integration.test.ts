@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const DAY = 86_400;
 const HOUR = 3600;
@@ -99,7 +100,9 @@ test("a fork to now makes its source archive everything, and takes all of it", a
   const { id: operation } = await world.lastOperation();
 
   expect(await world.activities.shipSource(operation)).toBe("requested");
-  expect(await world.activities.whyNotForkable(operation, false)).toContain(toTimestamp(ago(world, HOUR)));
+  expect(await world.activities.whyNotForkable(operation, false)).toEqual(
+    texts.forkSourceNotArchived({ archivedThrough: toTimestamp(ago(world, HOUR)) }),
+  );
   const spec = await desiredSpec(world);
   expect(spec).toMatchObject({ database: { id: database.id }, tasks: [{ kind: "ship" }] });
   later(world, 5);
@@ -138,7 +141,7 @@ test("a fork to a time before an in-place restore starts on the timeline in use 
   await world.activities.setRestoredTimeline(operation);
   later(world, HOUR);
   await host.report(await desiredSpec(world), "running", { timeline: second?.id as string });
-  await world.activities.settleRestore(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   later(world, HOUR);
   const after = toTimestamp(world.time.now);
 

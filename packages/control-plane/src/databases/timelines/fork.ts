@@ -4,6 +4,7 @@ import { mayUse, type Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalid, invalidReason } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { Plan } from "#regions/index.ts";
 import { requireActionAllowed } from "../database.ts";
 import type { DatabaseRow } from "../database-store.ts";
@@ -11,6 +12,7 @@ import { idsOfEngine } from "../engine-id.ts";
 import { type TimelineRow, timelineAsOf } from "../timeline-store.ts";
 import type { ForkInput } from "./fork-input.ts";
 import { oldestRestoreTime } from "./restore-window.ts";
+import { texts } from "./texts.ts";
 
 type ForkRequest = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
 
@@ -33,11 +35,11 @@ export async function requireForkable(
   const requested = restoreTimeOf(request.fork);
   const at = requested ?? now;
   const timeline = await timelineAsOf(db, source, at);
-  if (oldest === null || timeline === undefined)
-    throw new DomainError("wrong-state", { reason: "Cannot fork a database that was never made: it has no data." });
+  if (oldest === null || timeline === undefined) throw new DomainError("wrong-state", { reason: texts.forkNoData() });
 
   const newest = canShip(source.status) ? now : timeline.archived_through;
-  if (at < oldest || at > newest) throw invalid("fork.restore_time", rangeOf(oldest, newest));
+  if (at < oldest || at > newest)
+    throw invalid("fork.restore_time", texts.forkTime({ oldest: toTimestamp(oldest), newest: toTimestamp(newest) }));
   return {
     fork: {
       timeline: timeline.id,
@@ -63,7 +65,7 @@ async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRo
     .where("deleted_at", "is", null)
     .executeTakeFirst();
   if (source === undefined || !(await mayUse(db, by, "database", id, "read_write")))
-    throw invalid("fork.source", `the id of one of your databases, and ${id} is none`);
+    throw invalid("fork.source", texts.forkSource({ id }));
   return source;
 }
 
@@ -73,11 +75,13 @@ async function faultsOf(db: Db, source: DatabaseRow, request: ForkRequest, plan:
     ...(await findNodes(db, source.account_id, source.id)).map((node) => node.used_disk_mb ?? 0),
   );
   const ids = idsOfEngine(source.engine_version);
-  const refused = (field: string, valid: string): ErrorDetail => ({ field, reason: invalidReason(field, valid) });
+  const refused = (field: string, valid: Text): ErrorDetail => ({ field, reason: invalidReason(field, valid) });
   return [
-    ...(ids.includes(request.engine) ? [] : [refused("engine", `${ids.join(" or ")}, the source's`)]),
-    ...(request.encrypted === source.encrypted ? [] : [refused("encrypted", `${source.encrypted}, as the source is`)]),
-    ...(plan.disk_mb >= used ? [] : [refused("type", `one with at least ${used} MB of disk, which the source uses`)]),
+    ...(ids.includes(request.engine) ? [] : [refused("engine", texts.forkEngine({ ids }))]),
+    ...(request.encrypted === source.encrypted
+      ? []
+      : [refused("encrypted", texts.forkEncrypted({ encrypted: source.encrypted }))]),
+    ...(plan.disk_mb >= used ? [] : [refused("type", texts.forkType({ usedMb: used }))]),
   ];
 }
 
@@ -86,6 +90,3 @@ const canShip = (status: DatabaseStatus): boolean => status !== "suspended" && s
 
 /** A time before the data of a new database means its initial data. */
 const beginningOrLater = ({ created_at }: TimelineRow, at: Date): Date => (at < created_at ? created_at : at);
-
-const rangeOf = (oldest: Date, newest: Date): string =>
-  `a time from ${toTimestamp(oldest)} to ${toTimestamp(newest)} (UTC)`;

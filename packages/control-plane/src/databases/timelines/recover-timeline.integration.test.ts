@@ -99,7 +99,7 @@ test("a database restored after the backup continues with the restored data", as
   const database = await activeOnAgent(world, fixture.alice, fixture.agent);
   const setBack = await copyOf(world.db);
   const operation = await fixture.restore(database);
-  await world.activities.settleRestore(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   await fixture.agent.poll();
   const restored = fixture.specOnHost().data;
   expect(restored).toMatchObject({ ordinal: 1 });

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { activeDatabase, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, hasBackup, later, midnightAfter, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts as databaseTexts } from "../texts.ts";
+import { texts } from "./texts.ts";
 
 const DAY = 86_400;
 
@@ -80,7 +82,7 @@ test("the old data are kept until the new ones run, and are then released", asyn
   expect(spec).toMatchObject({ data: { timeline: restored?.id, ordinal: 1, origin: "archive", keep: 0 } });
   await host.report(spec, "running", { timeline: restored?.id as string });
   expect(await world.checkPhase(operation, "restored")).toEqual({ state: "observed" });
-  await world.activities.settleRestore(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: restored?.id });
@@ -94,6 +96,7 @@ test("the old data are kept until the new ones run, and are then released", asyn
     action: "database_backup_restore",
     status: "finished",
     message: expect.stringMatching(/^Restored to auto-/),
+    message_code: "restore.restored",
   });
 });
 
@@ -104,7 +107,7 @@ test("a host that runs on other data has not restored anything", async () => {
   await world.activities.setRestoredTimeline(operation);
   await host.report(await desiredSpec(world), "running", { timeline: old?.id as string });
 
-  await world.activities.settleRestore(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
 
   expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: old?.id, status: "active" });
   expect(await lastEvent(world)).toMatchObject({ status: "failed" });
@@ -128,13 +131,16 @@ test.each(["active", "degraded", "failed"] as const)(
     await world.activities.setPreviousTimeline(operation);
     await world.activities.setPreviousTimeline(operation);
     expect((await desiredSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
-    await world.activities.settleRestore(operation, { done: false, message: "recipe: a log is missing" });
-    await world.activities.settleRestore(operation, { done: true });
+    await world.activities.endChange(operation, {
+      done: false,
+      message: databaseTexts.hostReported({ message: "recipe: a log is missing" }),
+    });
+    await world.activities.endChange(operation, { done: true });
 
     expect((await alice.get(database.url)).body).toMatchObject({ status: before });
     expect(await lastEvent(world)).toMatchObject({
       status: "failed",
-      message: expect.stringMatching(/the data from before it are kept and in use: recipe: a log is missing$/),
+      message: texts.failedDataKept({ backup: backup.label, why: "recipe: a log is missing" }).text,
     });
     expect(await timelinesOf(world, database)).toMatchObject([
       { id: old?.id, ended_at: null },
@@ -161,7 +167,7 @@ test("a second restore takes the next volume number, never a used one", async ()
   const { alice, host, database, backup, operation } = await restoring(world);
   await world.activities.setRestoredTimeline(operation);
   await host.report(await desiredSpec(world), "failed");
-  await world.activities.settleRestore(operation, { done: false });
+  await world.activities.endChange(operation, { done: false });
 
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
 
@@ -210,7 +216,7 @@ test("a database that its host has lost can be restored; a failure creates no em
   expect(data).toMatchObject({ ordinal: 1, origin: "archive" });
   expect(data).not.toHaveProperty("keep");
   await host.report(await desiredSpec(world), "failed");
-  await world.activities.settleRestore(operation, { done: false });
+  await world.activities.endChange(operation, { done: false });
 
   expect(await desiredSpec(world)).toBeNull();
 });
@@ -238,7 +244,7 @@ test("a restore of a database that no host could take is refused with the reason
 
   expect(await alice.post(`${database.url}/backups/${backup.id}/restore`)).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("no node to restore into") }] },
+    body: { errors: [{ reason: texts.noNode().text }] },
   });
 });
 
@@ -291,7 +297,7 @@ test("the shown progress never falls, whatever phase its host works on and howev
   // A second attempt starts at the first step; then the server starts with the new data, by other steps.
   for (const percent of [0, 5, 65]) await reports(restored, "working", { percent });
   await reports(restored, "running", { timeline: restored.data?.timeline as string });
-  await world.activities.settleRestore(operation, { done: true });
+  await world.activities.endChange(operation, { done: true });
   await see();
 
   expect(seen).toEqual([0, 0, 5, 10, 10, 14, 50, 92, 92, 92, 92, 99, 100]);

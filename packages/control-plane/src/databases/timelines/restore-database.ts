@@ -10,10 +10,11 @@ import { findBackup } from "../backups/backup-store.ts";
 import { findPrimary } from "../clusters/async-primary/primary-store.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { openWork } from "../open-work.ts";
+import { openWork } from "../changes/open-work.ts";
 import { insertTimeline } from "../timeline-store.ts";
 import { areThere } from "../desired-specs.ts";
 import type { RestoreInput } from "./restore-input.ts";
+import { texts } from "./texts.ts";
 
 export type RestoreDeps = { db: Db; clock: Clock; nudgeRelay: () => void; restoreDeadlineSeconds: number };
 
@@ -37,7 +38,8 @@ export async function restoreDatabase(
     const backup = await findBackup(tx, { accountId: by.accountId, databaseId: instanceId }, backupId);
     requireActionAllowed("restore", database.status);
     const nodes = await findNodes(tx, by.accountId, instanceId);
-    if (database.timeline_id === null || nodes.length === 0) throw neverMade();
+    if (database.timeline_id === null || nodes.length === 0)
+      throw new DomainError("wrong-state", { reason: texts.noNode() });
 
     const timeline = randomUUID();
     const from =
@@ -56,9 +58,7 @@ export async function restoreDatabase(
         lost: !areThere(nodes),
         primary: (await findPrimary(tx, database))?.node,
       } satisfies RestoreInput,
-      audited: "restore_database",
       detail: { backup: backupId, label: backup.label },
-      events: ["database_backup_restore"],
       username: by.username,
       at: now,
       deadlineSeconds: deps.restoreDeadlineSeconds,
@@ -68,9 +68,3 @@ export async function restoreDatabase(
   deps.nudgeRelay();
   return {};
 }
-
-const neverMade = (): DomainError =>
-  new DomainError("wrong-state", {
-    reason:
-      "Cannot restore a database that has no node to restore into: no host could take it when it was made. Delete it and create it again.",
-  });

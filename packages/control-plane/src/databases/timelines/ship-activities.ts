@@ -1,8 +1,9 @@
 import { toTimestamp } from "@moorage/contract";
-import type { UntimedSpec, HostsToWake } from "#fleet/index.ts";
+import type { UntimedSpec } from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import type { ActivityDeps } from "../activities.ts";
+import type { Text } from "@moorage/contract/texts";
+import { type Engine, inOperation, requested } from "../changes/in-operation.ts";
 import { loadHistory } from "../archive/history-store.ts";
 import { NotRestorable, planRestore } from "../archive/recipe.ts";
 import { lockDatabase } from "../database-store.ts";
@@ -10,30 +11,18 @@ import { findTimeline, type TimelineRow } from "../timeline-store.ts";
 import { wakeHosts } from "../desired-specs.ts";
 import { forkOf } from "./fork-input.ts";
 import { requestShip, withoutFirewall } from "./ship.ts";
+import { texts } from "./texts.ts";
 
 /** Larger clock differences raise an alarm. */
 const CLOCKS_DIFFER_MS = 2_000;
 
 /** Archives what a database has before another step. Each is repeatable: it may have run before. */
-export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "clock">) => {
-  const ship = async (
-    operationId: number,
-    changed?: (spec: UntimedSpec) => UntimedSpec,
-  ): Promise<"requested" | "not requested"> => {
-    const toWake = await db.transaction().execute(async (tx) => {
-      const { account_id, entity_id } = await findOperation(tx, operationId);
-      const database = await lockDatabase(tx, account_id, entity_id);
-      // Read under the row's lock: an operation that was given up meanwhile must not send a request.
-      const { settled_at } = await findOperation(tx, operationId);
-      return settled_at === null ? requestShip(tx, operationId, database, clock(), changed) : undefined;
-    });
-    return wakeIfRequested(toWake);
-  };
-  const wakeIfRequested = async (toWake: HostsToWake | undefined): Promise<"requested" | "not requested"> => {
-    if (toWake === undefined) return "not requested";
-    await wakeHosts(db, toWake);
-    return "requested";
-  };
+export const createShipActivities = (engine: Engine) => {
+  const { db, clock } = engine;
+  const ship = (operationId: number, changed?: (spec: UntimedSpec) => UntimedSpec) =>
+    inOperation(engine, operationId, async (tx, { isOpen, database }) =>
+      requested(isOpen ? await requestShip(tx, operationId, database, clock(), changed) : undefined),
+    );
 
   return {
     /** Ships the operation's own database: the timeline that it leaves can then be restored up to this moment. */
@@ -60,27 +49,30 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
         if (source.deleted_at !== null || source.timeline_id !== timeline.id) return undefined;
         return requestShip(tx, operationId, source, clock());
       });
-      return typeof outcome === "string" ? outcome : wakeIfRequested(outcome);
+      if (typeof outcome === "string") return outcome;
+      if (outcome === undefined) return "not requested";
+      await wakeHosts(db, outcome);
+      return "requested";
     },
 
     /** Why a fork's point cannot be restored, if it cannot. `shipped`: the source did archive everything. */
-    whyNotForkable: async (operationId: number, shipped: boolean): Promise<string | undefined> => {
+    whyNotForkable: async (operationId: number, shipped: boolean): Promise<Text | undefined> => {
       const { timeline, until } = await pointOf(db, await findOperation(db, operationId));
       if (until === undefined ? shipped : timeline.archived_through >= until)
         return whyNotRestorable(db, timeline, until ?? timeline.archived_through);
-      return `The source's host did not archive its newest data in time. Fork it to ${toTimestamp(timeline.archived_through)} or earlier, or try again later.`;
+      return texts.forkSourceNotArchived({ archivedThrough: toTimestamp(timeline.archived_through) });
     },
   };
 };
 export type ShipActivities = ReturnType<typeof createShipActivities>;
 
 /** Checked before the fork takes a place on a host: what is missing now will not come. */
-async function whyNotRestorable(db: Db, { id }: TimelineRow, until: Date): Promise<string | undefined> {
+async function whyNotRestorable(db: Db, { id }: TimelineRow, until: Date): Promise<Text | undefined> {
   try {
     planRestore(await loadHistory(db, id), { timeline: id, until });
     return undefined;
   } catch (error) {
-    if (error instanceof NotRestorable) return `The source's archive has a gap. ${error.message}`;
+    if (error instanceof NotRestorable) return texts.forkArchiveGap({ why: error.message });
     throw error;
   }
 }

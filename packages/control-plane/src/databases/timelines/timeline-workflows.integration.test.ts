@@ -57,6 +57,7 @@ test("a restore that its host cannot make ends on the previous data, on the host
     action: "database_backup_restore",
     status: "failed",
     message: expect.stringContaining("a log is missing"),
+    message_code: "restore.failed_data_kept",
   });
   const [old] = await timelinesOf(world, database);
   expect(specOf(database.id)).toMatchObject({ generation: 4, data: { timeline: old?.id, ordinal: 0 } });

@@ -6,12 +6,14 @@ import { takeFromLimits } from "#identity/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import { findPlan } from "#regions/index.ts";
-import { usageOf } from "../create-database.ts";
+import { usageOf } from "../usage.ts";
 import { initialStatus } from "../database.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import { entityOf } from "../entity.ts";
 import { insertTimeline, endTimeline, findTimeline } from "../timeline-store.ts";
+import { texts } from "./texts.ts";
 
 type Undeleted = Pick<DatabaseRow, "id" | "account_id" | "label" | "status"> & { data_until: string | null };
 
@@ -53,7 +55,7 @@ export async function undeleteDatabase(
 
 async function lockById(tx: Tx, id: number): Promise<DatabaseRow> {
   const found = await tx.selectFrom("databases").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
-  if (found === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
+  if (found === undefined) throw new DomainError("not-found", { reason: texts.databaseUnknown({ id }) });
   return found;
 }
 
@@ -63,20 +65,14 @@ async function requireOpenAccount(tx: Tx, { account_id, id }: DatabaseRow): Prom
     .select("closed_at")
     .where("id", "=", account_id)
     .executeTakeFirstOrThrow();
-  if (closed_at !== null)
-    throw refused(
-      `Database ${id} is of account ${account_id}, which is closed. First run: moorage account reopen ${account_id}`,
-    );
+  if (closed_at !== null) throw refused(texts.undeleteAccountClosed({ id, accountId: account_id }));
 }
 
 async function requireUndeletable(tx: Tx, database: DatabaseRow, now: Date) {
   const { account_id, id, label, timeline_id, purge_at } = database;
-  if (timeline_id === null || purge_at === null || purge_at <= now)
-    throw refused(`Nothing is kept of database ${id} any more. See what is with: moorage db list --deleted`);
-  if (await isBeingDeleted(tx, database))
-    throw refused(`The deletion of database ${id} is still under way. Try again when its event has ended.`);
-  if ((await findNodes(tx, account_id, id)).length > 0)
-    throw refused(`A host has not removed database ${id} yet. Try again when the host is back and has.`);
+  if (timeline_id === null || purge_at === null || purge_at <= now) throw refused(texts.undeleteNothingKept({ id }));
+  if (await isBeingDeleted(tx, database)) throw refused(texts.undeleteStillDeleting({ id }));
+  if ((await findNodes(tx, account_id, id)).length > 0) throw refused(texts.undeleteNodeNotRemoved({ id }));
   const other = await tx
     .selectFrom("databases")
     .select("id")
@@ -84,8 +80,7 @@ async function requireUndeletable(tx: Tx, database: DatabaseRow, now: Date) {
     .where("label", "=", label)
     .where("deleted_at", "is", null)
     .executeTakeFirst();
-  if (other !== undefined)
-    throw refused(`The label "${label}" is taken by database ${other.id}. Its tenant has to rename that one first.`);
+  if (other !== undefined) throw refused(texts.undeleteLabelTaken({ label, other: other.id }));
   return findTimeline(tx, timeline_id);
 }
 
@@ -100,4 +95,4 @@ const isBeingDeleted = async (tx: Tx, { account_id, id }: DatabaseRow): Promise<
   return open !== undefined;
 };
 
-const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });
+const refused = (reason: Text): DomainError => new DomainError("wrong-state", { reason });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const DAY = 86_400;
 
@@ -9,7 +10,7 @@ async function finishDeletion(world: World, host: Awaited<ReturnType<World["host
   const { id } = await world.lastOperation();
   await world.activities.setTombstones(id);
   await host.report(await desiredSpec(world), "gone");
-  await world.activities.settleDelete(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 }
 
 /** A database that was provisioned, archived, deleted, and removed from its host. */
@@ -45,7 +46,7 @@ test("without an undelete period everything may be purged at once", async () => 
   expect(await world.databaseRow(database.id)).toMatchObject({ purge_at: world.time.now });
   expect(await undelete()).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("Nothing is kept") }] },
+    body: { errors: [{ reason: texts.undeleteNothingKept({ id: database.id }).text }] },
   });
 });
 
@@ -85,7 +86,7 @@ test("an undelete brings back id, label and password, on new nodes, with the las
   expect(own).toMatchObject({ parent_id: last?.id, parent_until: last?.archived_through });
   expect(ended).toMatchObject({ ended_at: world.time.now });
   await host.report(spec, "running", { timeline: own?.id as string });
-  await world.activities.settleProvision(operation, { done: true, dnsPublished: true });
+  await world.activities.endChange(operation, { done: true, dnsPublished: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ id: database.id, status: "active" });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 1, nodes: 1, memory_mb: 1024 });
@@ -113,21 +114,21 @@ test("a refused undelete names the obstacle, and nothing changes", async () => {
     world.operator.post<{ errors: { reason: string }[] }>(`/admin/databases/${database.id}/undelete`, {});
   const reason = async () => (await undelete()).body.errors[0]?.reason;
   await alice.delete(database.url);
-  expect(await reason()).toContain("still under way");
+  expect(await reason()).toBe(texts.undeleteStillDeleting(database).text);
   const { id: operation } = await world.lastOperation();
   await world.activities.setTombstones(operation);
   await world.expire.deleteDatabase(operation);
-  expect(await reason()).toContain("A host has not removed");
+  expect(await reason()).toBe(texts.undeleteNodeNotRemoved(database).text);
   await host.report(await desiredSpec(world), "gone");
   await world.releaseJob();
   const { body: other } = await alice.create({ label: database.label });
-  expect(await reason()).toContain(`taken by database ${other.id}`);
+  expect(await reason()).toBe(texts.undeleteLabelTaken({ label: database.label, other: other.id }).text);
   await world.db.updateTable("databases").set({ label: "another" }).where("id", "=", other.id).execute();
   await world.operator.post(`/admin/accounts/${alice.accountId}/limits`, { databases: 1 });
   expect(await reason()).toContain("may have 1 databases");
   expect(await alice.get(`${INSTANCES}/${database.id}`)).toMatchObject({ status: 404 });
   expect(await timelinesOf(world, database)).toHaveLength(1);
   later(world, 7 * DAY);
-  expect(await reason()).toContain("Nothing is kept");
+  expect(await reason()).toBe(texts.undeleteNothingKept(database).text);
   expect(await world.operator.post("/admin/databases/1/undelete", {})).toMatchObject({ status: 404 });
 });

@@ -1,24 +1,24 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { BackupActivities } from "../backups/backup-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import { texts as backupTexts } from "../backups/texts.ts";
+import { texts as databaseTexts } from "../texts.ts";
+import { texts } from "./texts.ts";
 
-const { requestCopy, settleBackup } = proxyLocalActivities<BackupActivities>({ startToCloseTimeout: "5 seconds" });
+const { requestCopy, endChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
-const refusals = {
-  "not there": "its host lost this database when the control plane was restored. Ask the operator.",
-  "no archive": "nothing of this database is kept in the object store. Ask the operator.",
-};
+const refusals = { "not there": texts.databaseNotOnHost(), "no archive": backupTexts.noArchive() };
 
 /** backing_up → active, with a new backup when its host has stored a complete copy, else with the reason. */
 export async function backUpDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await requestCopy(operationId);
-  if (requested !== "requested") return settleBackup(operationId, { done: false, message: refusals[requested] });
+  if (requested !== "requested") return endChange(operationId, { done: false, message: refusals[requested] });
   const outcome = await waitForPhase(input, "copy");
-  if (outcome.state === "observed") return settleBackup(operationId, { done: true });
-  return settleBackup(operationId, {
+  if (outcome.state === "observed") return endChange(operationId, { done: true });
+  return endChange(operationId, {
     done: false,
-    ...(outcome.state === "failed" ? { message: outcome.message } : {}),
+    ...(outcome.state === "failed" ? { message: databaseTexts.hostReported(outcome) } : {}),
   });
 }

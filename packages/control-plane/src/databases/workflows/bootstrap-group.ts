@@ -1,10 +1,13 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { BootstrapProgress, BootstrapActivities } from "../clusters/health/bootstrap-activities.ts";
-import type { Settlement } from "../settle.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import type { Text } from "@moorage/contract/texts";
+import type { BootstrapProgress } from "../clusters/health/bootstrap-activities.ts";
+import type { Settlement } from "../changes/settle.ts";
+import { texts } from "./texts.ts";
 
-const { advanceBootstrap, retryBootstrap, settleBootstrap } = proxyLocalActivities<BootstrapActivities>({
+const { advanceBootstrap, retryBootstrap, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -23,7 +26,7 @@ export async function bootstrapMembers(
 }
 
 /** Why the first bootstrap of a group cannot succeed. */
-export async function whyNotBootstrapped({ operationId }: WorkflowInput): Promise<string | undefined> {
+export async function whyNotBootstrapped({ operationId }: WorkflowInput): Promise<Text | undefined> {
   const progress = await retryBootstrap(operationId);
   return progress.next === "failed" ? settlementOf(progress).message : undefined;
 }
@@ -31,11 +34,11 @@ export async function whyNotBootstrapped({ operationId }: WorkflowInput): Promis
 /** The database stays degraded; after the end the health check sets its status. */
 export async function bootstrapGroup(input: WorkflowInput): Promise<void> {
   const progress = await bootstrapMembers(input);
-  return settleBootstrap(input.operationId, settlementOf(progress));
+  return endChange(input.operationId, settlementOf(progress));
 }
 
 export function settlementOf(progress: Awaited<ReturnType<typeof bootstrapMembers>>): Settlement {
   if (progress.next === "bootstrapped") return { done: true };
-  const why = progress.next === "failed" ? progress.why : "not all of them came together in time.";
-  return { done: false, message: `Its nodes could not be brought together: ${why}` };
+  const why = progress.next === "failed" ? progress.why : texts.nodesLate().text;
+  return { done: false, message: texts.bootstrapFailed({ why }) };
 }

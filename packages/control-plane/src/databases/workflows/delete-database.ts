@@ -1,12 +1,13 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { DatabaseActivities } from "../activities.ts";
-import type { ShipActivities } from "../timelines/ship-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "../texts.ts";
 import { dnsStep } from "./dns-step.ts";
 import { SHIP_MS, within } from "./within.ts";
 
-const { shipLast, setTombstones, settleDelete } = proxyLocalActivities<ShipActivities & DatabaseActivities>({
+const { shipLast, setTombstones, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -21,13 +22,11 @@ export async function deleteDatabase(input: WorkflowInput): Promise<void> {
   await setTombstones(operationId);
   const withdrawn = await dnsStep(input, "withdrawDnsRecords");
   const outcome = await waitForPhase(input, "gone");
-  if (outcome.state === "observed" && withdrawn) return settleDelete(operationId, { done: true });
-  return settleDelete(operationId, { done: false, message: messageOf(outcome) });
+  if (outcome.state === "observed" && withdrawn) return endChange(operationId, { done: true });
+  return endChange(operationId, { done: false, message: messageOf(outcome) });
 }
 
-function messageOf(outcome: Awaited<ReturnType<typeof waitForPhase>>): string {
-  if (outcome.state === "failed") return outcome.message;
-  return outcome.state === "observed"
-    ? "The name server has not been told of the deletion yet. The names go when it is back."
-    : "A host has not confirmed the deletion yet. It will be finished when the host is back.";
+function messageOf(outcome: Awaited<ReturnType<typeof waitForPhase>>): Text {
+  if (outcome.state === "failed") return texts.hostReported(outcome);
+  return outcome.state === "observed" ? texts.dnsNotWithdrawn() : texts.deletionUnconfirmed();
 }

@@ -1,30 +1,37 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities, ChangeRefusal } from "../change-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import type { Text } from "@moorage/contract/texts";
+import type { ChangeRefusal } from "../changes/apply-change.ts";
+import { texts as databaseTexts } from "../texts.ts";
 import { bootstrapMembers, settlementOf } from "./bootstrap-group.ts";
 import { rollChange } from "./roll-change.ts";
+import { texts } from "./texts.ts";
 
-const { applyChange, settleChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
+const { applyChange, endChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
-const reasons: Record<ChangeRefusal, string> = {
-  "no room": "its host has no room for it. Ask the operator.",
-  "not there": "its host lost this database when the control plane was restored. Ask the operator.",
-  "too late": "it could not be begun in time.",
+const reasons: Record<ChangeRefusal, Text> = {
+  "no room": texts.noCapacityOnHost(),
+  "not there": texts.databaseNotOnHost(),
+  "too late": texts.startedTooLate(),
 };
 
-/** The course of every change: sent to the hosts, all at once or one by one, and done when all have applied it. */
+/**
+ * The workflow of every row of `changes`: sent to the hosts, all at once or one by one, and done when all have applied
+ * it. On failure the columns that the change keeps are rolled back.
+ */
 export async function followChange(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await applyChange(operationId);
   if (requested === "one by one") return rollChange(input);
   if (requested === "requested out of group")
-    return settleChange(operationId, settlementOf(await bootstrapMembers(input)));
-  if (requested !== "requested") return settleChange(operationId, { done: false, message: reasons[requested] });
+    return endChange(operationId, settlementOf(await bootstrapMembers(input)));
+  if (requested !== "requested") return endChange(operationId, { done: false, message: reasons[requested] });
   const outcome = await waitForPhase(input, "change");
-  if (outcome.state === "observed") return settleChange(operationId, { done: true });
-  return settleChange(operationId, {
+  if (outcome.state === "observed") return endChange(operationId, { done: true });
+  return endChange(operationId, {
     done: false,
-    ...(outcome.state === "failed" ? { message: outcome.message } : {}),
+    ...(outcome.state === "failed" ? { message: databaseTexts.hostReported(outcome) } : {}),
   });
 }

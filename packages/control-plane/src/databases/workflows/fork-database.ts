@@ -1,12 +1,11 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { DatabaseActivities } from "../activities.ts";
-import type { ShipActivities } from "../timelines/ship-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
 import { provisionDatabase } from "./provision-database.ts";
 import { SHIP_MS, within } from "./within.ts";
 
-const { shipSource, whyNotForkable, settleProvision } = proxyLocalActivities<ShipActivities & DatabaseActivities>({
+const { shipSource, whyNotForkable, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -19,7 +18,7 @@ export async function forkDatabase(input: WorkflowInput): Promise<void> {
     requested = await shipSource(operationId);
   }
   const outcome = requested === "requested" ? await waitForPhase(within(input, SHIP_MS), "ship") : undefined;
-  const message = await whyNotForkable(operationId, outcome?.state === "observed");
-  if (message !== undefined) return settleProvision(operationId, { done: false, message });
+  const why = await whyNotForkable(operationId, outcome?.state === "observed");
+  if (why !== undefined) return endChange(operationId, { done: false, message: why });
   return provisionDatabase(input);
 }

@@ -1,11 +1,13 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { DatabaseActivities } from "../activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "../texts.ts";
 import { whyNotBootstrapped } from "./bootstrap-group.ts";
 import { dnsStep } from "./dns-step.ts";
 
-const { setDesiredNodes, settleProvision } = proxyLocalActivities<DatabaseActivities>({
+const { setDesiredNodes, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -13,27 +15,19 @@ const { setDesiredNodes, settleProvision } = proxyLocalActivities<DatabaseActivi
 export async function provisionDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await setDesiredNodes(operationId);
-  if (requested === "no room")
-    return settleProvision(operationId, {
-      done: false,
-      message:
-        "No host of this region has room for this type. Choose a smaller type or another region, or ask the operator.",
-    });
-  const whyStuck = requested === "requested in a group" ? () => whyNotBootstrapped(input) : undefined;
+  if (requested === "no room") return endChange(operationId, { done: false, message: texts.noCapacityInRegion() });
+  let stuck: Text | undefined;
+  const whyStuck = async (): Promise<string | undefined> => {
+    if (requested === "requested in a group") stuck = await whyNotBootstrapped(input);
+    return stuck?.text;
+  };
   const outcome = await waitForPhase(input, "running", whyStuck);
   if (outcome.state === "observed") {
-    if (await dnsStep(input, "publishDnsRecords"))
-      return settleProvision(operationId, { done: true, dnsPublished: true });
-    return settleProvision(operationId, {
-      done: false,
-      message: "The name server could not be told of the database in time. Delete it and try again.",
-    });
+    if (await dnsStep(input, "publishDnsRecords")) return endChange(operationId, { done: true, dnsPublished: true });
+    return endChange(operationId, { done: false, message: texts.dnsNotPublished() });
   }
-  return settleProvision(operationId, {
+  return endChange(operationId, {
     done: false,
-    message:
-      outcome.state === "failed"
-        ? outcome.message
-        : "The database could not be made ready in time. Delete it and try again.",
+    message: outcome.state === "failed" ? (stuck ?? texts.hostReported(outcome)) : texts.provisionLate(),
   });
 }

@@ -1,12 +1,12 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { type Outcome, waitForPhase, pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { RestoreActivities } from "../timelines/restore-activities.ts";
-import type { ShipActivities } from "../timelines/ship-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import { texts } from "../texts.ts";
 import { SHIP_MS, within } from "./within.ts";
 
-const { shipOwn, setRestoredTimeline, recloneMembers, checkRecloned, setPreviousTimeline, settleRestore } =
-  proxyLocalActivities<ShipActivities & RestoreActivities>({ startToCloseTimeout: "5 seconds" });
+const { shipOwn, setRestoredTimeline, recloneMembers, checkRecloned, setPreviousTimeline, endChange } =
+  proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
 /** The wait for the way back. After the deadline it must end before the sweeper ends the operation. */
 const BACK_MS = { failed: 300_000, late: 45_000 };
@@ -19,12 +19,12 @@ export async function restoreDatabase(input: WorkflowInput): Promise<void> {
   if ((await setRestoredTimeline(operationId)) === "not requested") return;
   const made = await waitForPhase(input, "restored");
   const outcome = made.state === "observed" ? await recloneOthers(input) : made;
-  if (outcome.state === "observed") return settleRestore(operationId, { done: true });
+  if (outcome.state === "observed") return endChange(operationId, { done: true });
   if ((await setPreviousTimeline(operationId)) === "requested")
     await waitForPhase(within(input, BACK_MS[outcome.state]), "previous timeline");
-  return settleRestore(operationId, {
+  return endChange(operationId, {
     done: false,
-    ...(outcome.state === "failed" ? { message: outcome.message } : {}),
+    ...(outcome.state === "failed" ? { message: texts.hostReported(outcome) } : {}),
   });
 }
 

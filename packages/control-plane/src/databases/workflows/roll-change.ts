@@ -1,10 +1,10 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
 import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../change-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
 import { switchPrimary } from "./switch-primary.ts";
 
-const { advanceRoll, settleChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
+const { advanceRoll, endChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
 /** The rows decide when it is over: the way back has more time. */
 const NO_DEADLINE = { deadlineAt: "9999-12-31T00:00:00Z" };
@@ -19,7 +19,7 @@ export async function rollChange({ operationId }: WorkflowInput): Promise<void> 
       const step = await advanceRoll(operationId);
       return step.next === "wait" ? undefined : step;
     });
-    if (rolled?.next === "settle") return settleChange(operationId, rolled.settlement);
+    if (rolled?.next === "settle") return endChange(operationId, rolled.settlement);
     if (rolled?.next !== "switch") return;
     const until = Math.min(new Date(rolled.until).getTime(), Date.now() + SWITCH_MS);
     const isSwitched = await switchPrimary({ operationId, deadlineAt: new Date(until).toISOString() }, rolled.phase);

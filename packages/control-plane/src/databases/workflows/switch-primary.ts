@@ -1,10 +1,11 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { SwitchActivities } from "../clusters/health/switch-activities.ts";
+import type { ChangeActivities } from "../changes/activities.ts";
+import { texts } from "./texts.ts";
 import { within } from "./within.ts";
 
-const { requestPrimary, checkPrimary, endPrimaryRequest, settleSwitchover } = proxyLocalActivities<SwitchActivities>({
+const { requestPrimary, checkPrimary, endPrimaryRequest, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -26,7 +27,7 @@ async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string 
     (await checkPrimary(operationId, phase)) ? true : undefined,
   );
   await endPrimaryRequest(operationId, phase);
-  return isPrimary === true ? undefined : "its nodes did not agree on it in time.";
+  return isPrimary === true ? undefined : texts.primaryNotAgreed().text;
 }
 
 const endOf = (input: WorkflowInput, ms: number | undefined): WorkflowInput =>
@@ -35,6 +36,6 @@ const endOf = (input: WorkflowInput, ms: number | undefined): WorkflowInput =>
 /** updating → active, with another primary, else with the previous one. */
 export async function switchOver(input: WorkflowInput): Promise<void> {
   const why = await tryToSwitch(input, "switch 1");
-  if (why === undefined) return settleSwitchover(input.operationId, { done: true });
-  return settleSwitchover(input.operationId, { done: false, message: `The primary was not changed: ${why}` });
+  if (why === undefined) return endChange(input.operationId, { done: true });
+  return endChange(input.operationId, { done: false, message: texts.switchoverFailed({ why }) });
 }

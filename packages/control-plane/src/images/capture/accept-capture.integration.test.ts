@@ -1,8 +1,10 @@
 import type { Image } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Text } from "@moorage/contract/texts";
 import { captureFixture } from "#testing/capture-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import type { World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -31,7 +33,7 @@ const nothingBegan = async (world: World): Promise<void> => {
 };
 const notADisk = {
   status: 400,
-  body: { errors: [{ field: "disk_id", reason: expect.stringContaining("the id of a disk that you may see") }] },
+  body: { errors: [{ field: "disk_id", reason: expect.stringContaining(texts.diskUnknown().text) }] },
 };
 
 test("a capture needs both scopes, and the refusal names the missing one", async () => {
@@ -102,7 +104,7 @@ test("disks with the filesystems swap and initrd cannot be captured", async () =
     const { id } = await fixture.disk(fixture.alice, { filesystem });
     expect(await fixture.capture(id)).toMatchObject({
       status: 400,
-      body: { errors: [{ field: "disk_id", reason: expect.stringMatching(`ext3, ext4 or raw .* has ${filesystem}`) }] },
+      body: { errors: [{ field: "disk_id", reason: expect.stringMatching(`ext3, ext4 or raw; .* is ${filesystem}`) }] },
     });
   }
   await nothingBegan(fixture.world);
@@ -115,20 +117,20 @@ test("disks with the filesystems swap and initrd cannot be captured", async () =
 test("a disk that no agent can read is refused, with a remedy", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, host, gateway } = fixture;
-  const refused = async (id: number, reason: string): Promise<void> => {
+  const refused = async (id: number, reason: Text): Promise<void> => {
     expect(await fixture.capture(id)).toMatchObject({
-      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: expect.stringContaining(reason) }] } },
+      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: reason.text }] } },
     });
   };
 
-  await refused((await fixture.disk(alice, {}, {})).id, "not known which host");
+  await refused((await fixture.disk(alice, {}, {})).id, texts.diskHostUnknown());
   const silent = await gateway.enrolledHost();
-  await refused((await fixture.disk(alice, {}, { host: silent.name })).id, "not in service yet");
+  await refused((await fixture.disk(alice, {}, { host: silent.name })).id, texts.diskHostNotReady());
   await host.poll({ old: true });
-  await refused(fixture.own.id, "too old to capture disks");
+  await refused(fixture.own.id, texts.diskAgentTooOld());
   await host.poll();
   await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
-  await refused(fixture.own.id, "out of service");
+  await refused(fixture.own.id, texts.diskHostDead());
   await nothingBegan(world);
 });
 
@@ -142,7 +144,7 @@ test("a disk above the size limit is refused with the limit; one that just fits 
   expect((await fixture.capture(await disk(100))).status).toBe(200);
   await fixture.world.db.updateTable("images").set({ size_mb: 100 }).execute();
   expect(await fixture.capture(await disk(51))).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/150 MB in all.*151 MB/) }] } },
+    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/150 MB for all.*151 MB/) }] } },
   });
   expect((await fixture.capture(await disk(50))).status).toBe(200);
 });

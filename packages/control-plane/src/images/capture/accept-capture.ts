@@ -15,6 +15,7 @@ import { imagePlaces, viewOfImage } from "../view.ts";
 import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
 import { holdHost } from "./capture-store.ts";
 import { openCapture } from "./open-capture.ts";
+import { texts } from "./texts.ts";
 
 export type CaptureDeps = ImageDeps & { nudgeRelay: () => void };
 
@@ -51,24 +52,22 @@ export async function acceptCapture(
   return accepted.view;
 }
 
-const NOT_YOURS = "the id of a disk that you may see";
-
 /** The disk and its instance, which is locked: nobody can remove or transfer it meanwhile. */
 async function holdDisk(tx: Tx, by: Principal, id: number): Promise<{ compute: ComputeRow; disk: DiskRow }> {
   const found = await findDiskOf(tx, by.accountId, id);
   const compute = found && (await lockCompute(tx, found.compute_id));
   // Again, with the lock held.
   const disk = compute && (await findDiskOf(tx, by.accountId, id));
-  if (compute === undefined || disk === undefined) throw invalid("disk_id", NOT_YOURS);
-  if (!(await mayUse(tx, by, "compute", compute.id, "read_only"))) throw invalid("disk_id", NOT_YOURS);
+  if (compute === undefined || disk === undefined) throw invalid("disk_id", texts.diskUnknown());
+  if (!(await mayUse(tx, by, "compute", compute.id, "read_only"))) throw invalid("disk_id", texts.diskUnknown());
   return { compute, disk };
 }
 
 async function requireReadable(tx: Tx, { host_id }: ComputeRow, disk: DiskRow): Promise<{ hostId: number }> {
   if (!isReadable(disk))
-    throw invalid("disk_id", `a disk with ext3, ext4 or raw as its filesystem; disk ${disk.id} has ${disk.filesystem}`);
+    throw invalid("disk_id", texts.filesystemUnsupported({ id: disk.id, filesystem: disk.filesystem }));
   const why = whyUnreadable(await holdHost(tx, host_id));
   if (host_id === null || why !== undefined)
-    throw new DomainError("wrong-state", { field: "disk_id", reason: why ?? "" });
+    throw new DomainError("wrong-state", { field: "disk_id", reason: why ?? texts.diskHostUnknown() });
   return { hostId: host_id };
 }

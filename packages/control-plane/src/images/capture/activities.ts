@@ -3,12 +3,14 @@ import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import type { ImageSettings } from "../settings.ts";
+import type { Text } from "@moorage/contract/texts";
+import { type ImageSettings, MB } from "../settings.ts";
 import { type MadeContent, settleAvailable, settleFailed } from "../settle.ts";
 import type { ImageStores } from "../stores.ts";
 import { BrokenContent, verifyContent } from "../verify-content.ts";
-import { type CaptureFacts, HANDED_OVER, progressOf, whyLate } from "./capture.ts";
+import { type CaptureFacts, progressOf, whyLate } from "./capture.ts";
 import { type CaptureWork, endCapture, findCaptureWork, holdInstance } from "./capture-store.ts";
+import { texts } from "./texts.ts";
 
 export type CaptureActivityDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
 export type CaptureEnd = "ended" | "late" | "store away";
@@ -41,9 +43,7 @@ export const createCaptureExpiry = ({ settleCapture }: CaptureActivities) => ({
   captureImage: async (operationId: number): Promise<void> => void (await settleCapture(operationId, "late")),
 });
 
-const STORE_AWAY = "The disk was read, but the object store could not be asked for it in time. Try again later.";
-
-type Made = MadeContent | { failed: string };
+type Made = MadeContent | { failed: Text };
 
 async function madeBy(
   { db, imageStores }: CaptureActivityDeps,
@@ -58,17 +58,16 @@ async function madeBy(
     const { percent } = await findOperation(db, work.operation_id);
     return { failed: whyLate(facts, percent) };
   }
-  if (end !== "ended") return { failed: STORE_AWAY };
+  if (end !== "ended") return { failed: texts.captureStoreUnreachable() };
   const { content } = progress;
   try {
     const verified = await verifyContent(imageStores.of(work.region), work.image_id, content);
-    if (verified.manifest.raw_bytes > work.max_bytes) throw new BrokenContent("The disk is longer than was asked for.");
+    if (verified.manifest.raw_bytes > work.max_bytes)
+      return { failed: texts.captureAboveLimit({ maxMb: work.max_bytes / MB }) };
     return { content, ...verified };
   } catch (error) {
     if (!(error instanceof BrokenContent)) throw error;
-    return {
-      failed: `The disk's host reported it as captured, but not all of it is there: ${error.message} Try again.`,
-    };
+    return { failed: texts.captureIncomplete({ why: error.message }) };
   }
 }
 
@@ -77,7 +76,7 @@ const settle = ({ db, clock, ...deps }: CaptureActivityDeps, work: CaptureWork, 
     // Locked first, as in a transfer. What was read until then belongs to the account that requested it.
     const theirs = await holdInstance(tx, work);
     if ("failed" in made) await settleFailed(tx, work.operation_id, made.failed, clock());
-    else if (!theirs) await settleFailed(tx, work.operation_id, HANDED_OVER, clock());
+    else if (!theirs) await settleFailed(tx, work.operation_id, texts.captureTransferred(), clock());
     else await settleAvailable(tx, deps, work.operation_id, made, clock());
     await endCapture(tx, work.operation_id);
   });

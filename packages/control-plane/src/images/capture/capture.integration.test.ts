@@ -9,6 +9,7 @@ import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import type { World } from "#testing/world.ts";
 import { contentKey } from "../object-names.ts";
+import { texts } from "../texts.ts";
 
 let temporal: Temporal;
 let store: ObjectStore;
@@ -117,7 +118,7 @@ test("a disk that turns out larger than an image may be becomes none", async () 
   await host.report(await host.store(await fixture.only(), raw));
   await settled(world);
 
-  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("longer") });
+  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message_code: "image.capture_above_limit" });
 });
 
 test("an unreachable store delays the end of a capture, and does not fail it", async () => {
@@ -153,9 +154,9 @@ test("deleting an image during its capture stops the host and its addresses, and
   expect(host.known.size).toBe(0);
   await settled(world);
 
-  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: "The image was deleted." });
+  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message_code: "image.deleted" });
   const [event] = (await world.events()).filter(({ action }) => action === "disk_imagize");
-  expect(event).toMatchObject({ status: "failed", message: "The image was deleted." });
+  expect(event).toMatchObject({ status: "failed", message: texts.deleted().text });
 });
 
 test("a capture at its deadline fails with its progress, or because the host was not seen", async () => {
@@ -166,7 +167,7 @@ test("a capture at its deadline fails with its progress, or because the host was
   await world.expire["captureImage"]?.(id);
   expect(await world.lastOperation()).toMatchObject({
     outcome: "failed",
-    message: expect.stringContaining("not heard"),
+    message_code: "image.capture_host_unreachable",
   });
 
   world.time.now = new Date(world.time.now.getTime() + 1000);
@@ -192,7 +193,7 @@ test("declaring a host dead fails its running captures", async () => {
 
   expect(await world.lastOperation()).toMatchObject({
     outcome: "failed",
-    message: expect.stringContaining("out of service"),
+    message_code: "image.disk_host_dead",
   });
 });
 

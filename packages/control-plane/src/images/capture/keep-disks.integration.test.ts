@@ -2,6 +2,7 @@ import { type Image, toTimestamp } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { captureFixture } from "#testing/capture-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { texts } from "./texts.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -83,7 +84,7 @@ test("an instance is removed even if the operator declines images or the host ca
   const { body } = await world.operator.post<Removed>(`/admin/computes/${lost.compute.id}/remove`, {});
   expect(body).toMatchObject({
     images: [],
-    not_kept: [{ disk: lost.id, reason: expect.stringContaining("out of service") }],
+    not_kept: [{ disk: lost.id, reason: texts.diskHostDead().text }],
   });
   for (const { compute } of [own, lost])
     expect((await world.operator.get(`/admin/computes/${compute.id}`)).status).toBe(404);

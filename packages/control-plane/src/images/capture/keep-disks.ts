@@ -1,11 +1,13 @@
 import type { ComputeRow, DiskRow } from "#inventory/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import { wireIdOf } from "../entity.ts";
 import { nextImageId } from "../image-store.ts";
 import { type ImageSettings, MB } from "../settings.ts";
 import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
 import { holdHost } from "./capture-store.ts";
 import { openCapture } from "./open-capture.ts";
+import { texts } from "./texts.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -31,14 +33,18 @@ export async function keepDisks(
   for (const disk of disks) {
     const reason = whyNotKept(disk, settings) ?? why;
     if (reason !== undefined || compute.host_id === null) {
-      kept.not_kept.push({ disk: disk.id, label: disk.label, reason: reason ?? "" });
+      kept.not_kept.push({ disk: disk.id, label: disk.label, reason: (reason ?? texts.diskHostUnknown()).text });
       continue;
     }
     const image = await openCapture(tx, {
       ...{ id: await nextImageId(tx), compute, disk, hostId: compute.host_id, maxBytes: settings.rawMb * MB },
       ...{ deadlineSeconds: settings.captureDeadlineSeconds, requestedBy: null, at },
       image: {
-        ...{ label: labelOf(disk), description: `Made when ${compute.label} was removed.`, capabilities: [] },
+        ...{
+          label: labelOf(disk),
+          description: texts.automaticDescription({ label: compute.label }).text,
+          capabilities: [],
+        },
         ...{ created_by: "operator", type: "automatic", expiry },
       },
     });
@@ -47,7 +53,7 @@ export async function keepDisks(
   return kept;
 }
 
-function whyNotKept(disk: DiskRow, { rawMb }: ImageSettings): string | undefined {
-  if (!isReadable(disk)) return `There is nothing to keep on a disk with ${disk.filesystem}.`;
-  return disk.size_mb > rawMb ? `It has ${disk.size_mb} MB, and an image may have ${rawMb} MB.` : undefined;
+function whyNotKept(disk: DiskRow, { rawMb }: ImageSettings): Text | undefined {
+  if (!isReadable(disk)) return texts.filesystemNotKept({ filesystem: disk.filesystem });
+  return disk.size_mb > rawMb ? texts.diskTooLargeToKeep({ mb: disk.size_mb, maxMb: rawMb }) : undefined;
 }

@@ -6,6 +6,7 @@ import { captureFixture, DEVICE } from "#testing/capture-fixture.ts";
 import { justBefore } from "#testing/just-before.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { REGION } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -47,7 +48,7 @@ test("deleted while it is settled, an image is never available, has one end, and
 
   expect((await alice.get(path)).status).toBe(404);
   const [made] = (await world.events()).filter(({ action }) => action === "disk_imagize");
-  expect(made).toMatchObject({ status: "failed", message: "The image was deleted." });
+  expect(made).toMatchObject({ status: "failed", message: texts.deleted().text });
   await fixture.sweep();
   expect(await store.keys()).toEqual([]);
   expect(await fixture.broken()).toEqual([]);

@@ -5,6 +5,7 @@ import { DomainError } from "#platform/errors.ts";
 import { limitConcurrency } from "#platform/limit-concurrency.ts";
 import { dropUnexplained, findKept } from "../storage/explained.ts";
 import { settleAvailable, settleFailed } from "../settle.ts";
+import { texts } from "../texts.ts";
 import { BrokenContent, verifyContent } from "../verify-content.ts";
 import { findImport } from "./import-store.ts";
 import { type ImportDeps, type UploadOutcome, importUpload } from "./import-upload.ts";
@@ -14,8 +15,6 @@ export type ImportActivityDeps = ImportDeps & { clock: Clock };
 
 /** Per worker: an import takes a core, and some memory. */
 const AT_ONCE = 2;
-const TOO_LATE =
-  "The data could not be imported in time, which is no fault of theirs. Upload them again as a new image.";
 
 /** Each is repeatable: it may run again after it has completed. */
 export const createImportActivities = (deps: ImportActivityDeps) => {
@@ -43,7 +42,7 @@ export const createImportActivities = (deps: ImportActivityDeps) => {
     async settleUpload(operationId: number, outcome: UploadOutcome): Promise<"settled" | "again"> {
       const image = await findImport(db, operationId);
       if (outcome.kind !== "taken" || image === undefined) {
-        const message = outcome.kind === "refused" ? outcome.reason : TOO_LATE;
+        const message = outcome.kind === "refused" ? outcome.reason : texts.importDeadlineExceeded();
         await db.transaction().execute((tx) => settleFailed(tx, operationId, message, clock()));
         return "settled";
       }

@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { MANIFEST } from "@moorage/disk-image";
 import type { Db } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
+import type { Text } from "@moorage/contract/texts";
 import { importBoundsOf, type runImporter } from "../importer/index.ts";
 import { findOwnLimits } from "../limits.ts";
 import { limitsOf } from "../limit-rules.ts";
 import { contentFolder, contentKey, uploadKey } from "../object-names.ts";
 import type { ImageSettings } from "../settings.ts";
 import type { ImageStore, ImageStores } from "../stores.ts";
+import { texts } from "../texts.ts";
 import { verifyContent } from "../verify-content.ts";
 import { type ImportWatch, NoLongerNeeded } from "./watch-import.ts";
 
@@ -15,7 +17,7 @@ export type ImportDeps = { db: Db; images: ImageSettings; imageStores: ImageStor
 /** The outcome of an import. `ended`: no operation waits for it any more. `late`: not done by its deadline. */
 export type UploadOutcome =
   | { kind: "taken"; content: string; manifestSha256: string; uploadSha256: string }
-  | { kind: "refused"; reason: string }
+  | { kind: "refused"; reason: Text }
   | { kind: "ended" }
   | { kind: "late" };
 
@@ -30,8 +32,8 @@ export async function importUpload(deps: ImportDeps, image: Image, watch: Import
   const first = await importOnce(deps, image, watch);
   if (first.kind !== "refused") return first;
   const second = await importOnce(deps, image, watch);
-  if (second.kind === "refused" && second.reason !== first.reason)
-    throw new Error(`The same data were refused for two reasons: ${first.reason} ${second.reason}`);
+  if (second.kind === "refused" && second.reason.text !== first.reason.text)
+    throw new Error(`The same data were refused for two reasons: ${first.reason.text} ${second.reason.text}`);
   return second;
 }
 
@@ -60,7 +62,8 @@ async function readInto(
   const { db, images } = deps;
   const upload = await store.head(uploadKey(id));
   if (upload === undefined) throw new Error("The uploaded data are not in the store any more.");
-  if (upload.bytes > images.uploadBytes) return { kind: "refused", reason: tooLarge(upload.bytes, images.uploadBytes) };
+  if (upload.bytes > images.uploadBytes)
+    return { kind: "refused", reason: texts.uploadTooLarge({ bytes: upload.bytes, maxBytes: images.uploadBytes }) };
   const source = await store.open(uploadKey(id), upload, signal);
   if (source === undefined) throw new Error("The uploaded data were replaced before they were read.");
   const put = (name: string, body: Uint8Array, digest: Buffer): Promise<void> =>
@@ -87,6 +90,3 @@ async function readInto(
 /** Best effort: the store may be what failed, and the sweep finds the rest. */
 const dropTry = (store: ImageStore, imageId: number, content: string): Promise<void> =>
   store.deleteAll(contentFolder(imageId, content)).catch(() => {});
-
-const tooLarge = (bytes: number, most: number): string =>
-  `The upload has ${bytes} bytes; at most ${most} bytes of compressed data are accepted.`;

@@ -8,6 +8,7 @@ import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 
 let temporal: Temporal;
 let store: ObjectStore;
@@ -153,5 +154,5 @@ test("after the deadline the workflow itself reports that the import was late", 
   });
 
   expect(await imageRow(world, image)).toMatchObject({ failed_at: expect.any(Date) });
-  expect(await madeEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no fault") });
+  expect(await madeEvent(world)).toMatchObject({ status: "failed", message: texts.importDeadlineExceeded().text });
 });

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
+import type { Text } from "@moorage/contract/texts";
 import { imageRow, upload } from "#testing/image-fixture.ts";
 import {
   aDisk,
@@ -16,6 +17,7 @@ import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
 import { type MadeContent, settleAvailable } from "../settle.ts";
+import { texts } from "../texts.ts";
 import { verifyContent } from "../verify-content.ts";
 import { beginImport } from "./begin-import.ts";
 
@@ -121,7 +123,7 @@ test("an image that would exceed the account's total fails when its size is know
   await importAll(world);
 
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload" });
-  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 MB in all") });
+  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 MB for all") });
   expect(await one.store.keys()).toEqual(kept);
 });
 
@@ -150,7 +152,7 @@ test("an image deleted during its import ends as deleted, whatever the import's 
   await world.activities.clearUpload(id);
 
   const made = (await world.events()).find(({ action }) => action === "image_upload");
-  expect(made).toMatchObject({ status: "failed", message: "The image was deleted." });
+  expect(made).toMatchObject({ status: "failed", message: texts.deleted().text });
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed" });
   expect(await one.store.keys()).toEqual([]);
 });
@@ -254,14 +256,14 @@ test("after its deadline an import fails with a message that does not blame the 
   await runUploadWatcher(world);
   await world.expire.importImage((await world.lastOperation()).id);
 
-  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no fault") });
+  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: texts.importDeadlineExceeded().text });
   expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: world.time.now });
 });
 
 test("data refused for two different reasons are neither accepted nor refused: another attempt decides", async () => {
-  const reasons = ["It ends too early.", "Its checksum is wrong."];
+  const reasons = ["It ends too early.", "Its checksum is wrong."].map((text) => ({ code: "image.test", text }));
   await using world = await createWorld({
-    runImporter: () => Promise.resolve({ kind: "refused", reason: reasons.shift() ?? "" }),
+    runImporter: () => Promise.resolve({ kind: "refused", reason: reasons.shift() as Text }),
   });
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -281,7 +283,7 @@ test("one worker imports at most two uploads at once", async () => {
       most = Math.max(most, ++running);
       await new Promise<void>((resolve) => ends.push(resolve));
       running--;
-      return { kind: "refused", reason: "enough" };
+      return { kind: "refused", reason: { code: "image.test", text: "enough" } };
     },
   });
   const alice = await world.customer();

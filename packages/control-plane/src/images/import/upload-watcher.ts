@@ -54,7 +54,7 @@ async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: r
   };
   const giveUp = (error: unknown): void => {
     left.length = 0;
-    deps.log.warn({ err: error, store: store.name }, "could not look for uploads; the next round does");
+    deps.log.warn({ err: error, store: store.name }, "uploads could not be listed; the next round lists them");
   };
   await Promise.all(Array.from({ length: AT_ONCE }, () => checkRest().catch(giveUp)));
 }
@@ -73,7 +73,7 @@ export function startUploadWatcher(deps: UploadWatcherDeps): UploadWatcher {
   const loop = (async () => {
     while (!closed) {
       const checked = await checkUploads(deps).catch((error: unknown) => {
-        deps.log.warn({ err: error }, "could not look for uploads; the next round does");
+        deps.log.warn({ err: error }, "uploads could not be listed; the next round lists them");
         return 0;
       });
       if (checked < BATCH) await pause();

@@ -28,7 +28,7 @@ export function watchImport(
     checking = true;
     try {
       if (!(await isNeeded(db, operationId, percent)))
-        ended.abort(new NoLongerNeeded("The import is not wanted any more."));
+        ended.abort(new NoLongerNeeded("The import is no longer requested."));
     } catch {
       // Postgres is unreachable. The import needs it only at the end.
     } finally {

@@ -28,6 +28,3 @@ export const importBoundsOf = (settings: ImageSettings): ImportBounds => ({
   seconds: settings.importDeadlineSeconds,
   memoryBytes: 200 * MB,
 });
-
-export const tooLarge = ({ uploadBytes }: ImportBounds): string =>
-  `The upload is larger than ${uploadBytes} bytes, and none may be. Make the disk smaller, or fill what is unused on it with zeros before you compress it.`;

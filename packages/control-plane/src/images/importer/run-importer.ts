@@ -1,12 +1,14 @@
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { chunkName, type DiskManifest, MOST_STORED_BYTES, releaseIfWhole } from "@moorage/disk-image";
-import { type ImportBounds, tooLarge } from "./bounds.ts";
+import type { Text } from "@moorage/contract/texts";
+import type { ImportBounds } from "./bounds.ts";
 import { startChild } from "./child-process.ts";
 import type { FrameHeader } from "./frames.ts";
 import { readFrames } from "./read-frames.ts";
 import { readReports } from "./read-reports.ts";
 import type { ReadingPipe } from "./reading-pipe.ts";
+import { texts } from "./texts.ts";
 
 export type ImportOrder = {
   /** Its pieces are consumed: no other code may need them. */
@@ -25,7 +27,7 @@ export type ImportOrder = {
 };
 export type ImportOutcome = (
   | { kind: "taken"; manifest: DiskManifest; uploadSha256: string }
-  | { kind: "refused"; reason: string }
+  | { kind: "refused"; reason: Text }
 ) & { /** The peak memory of the process. */ peakBytes?: number };
 
 const PUTS_AT_ONCE = 4;
@@ -39,7 +41,7 @@ export async function runImporter(order: ImportOrder): Promise<ImportOutcome> {
   const { source, expectedBytes, bounds, signal } = order;
   if (expectedBytes > bounds.uploadBytes) {
     source.destroy();
-    return { kind: "refused", reason: tooLarge(bounds) };
+    return { kind: "refused", reason: texts.uploadAboveLimit({ maxBytes: bounds.uploadBytes }) };
   }
   const stop = new AbortController();
   const fail = (fault: unknown): void => stop.abort(fault);

@@ -24,7 +24,7 @@ export const createClearImagesJob = (deps: StorageDeps) => async (): Promise<voi
     try {
       await step(clearSteps[0], () => clear(deps, image, upload_until));
     } catch (error) {
-      log.warn({ err: error, image: id }, "could not clear an image; trying again");
+      log.warn({ err: error, image: id }, "a deleted image could not be cleared; this is retried");
       await setNext(db, id, new Date(clock().getTime() + AGAIN_MS));
     }
   }

@@ -32,7 +32,7 @@ export async function copyNext(deps: StorageDeps, closing?: AbortSignal): Promis
     await step(copySteps[0], () => copy(deps, due, signal));
   } catch (error) {
     if (!stop.signal.aborted)
-      deps.log.warn({ err: error, image: due.id, store: due.store }, "could not copy an image; trying again");
+      deps.log.warn({ err: error, image: due.id, store: due.store }, "an image could not be copied; this is retried");
     await setNext(deps, due, AGAIN_MS);
     await dropIfDeleted(deps, due);
   } finally {
@@ -141,10 +141,12 @@ export function startCopying(deps: StorageDeps): { close(): Promise<void> } {
   const { pause, wake } = createPause(POLL_MS);
   const closing = new AbortController();
   const loop = (async () => {
-    await addMissingCopies(deps).catch((error: unknown) => deps.log.warn({ err: error }, "could not look for copies"));
+    await addMissingCopies(deps).catch((error: unknown) =>
+      deps.log.warn({ err: error }, "missing copies of images could not be listed"),
+    );
     while (!closing.signal.aborted) {
       const copied = await copyNext(deps, closing.signal).catch((error: unknown) => {
-        deps.log.warn({ err: error }, "could not look for images to copy");
+        deps.log.warn({ err: error }, "images to copy could not be listed");
         return false;
       });
       if (!copied) await pause();

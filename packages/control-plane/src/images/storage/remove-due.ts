@@ -10,6 +10,7 @@ import { type ImageRow, markImageDeleted, saveImage, waitsForData } from "../ima
 import { type BeginDeps, beginImport } from "../import/begin-import.ts";
 import { uploadKey } from "../object-names.ts";
 import type { ImageStores } from "../stores.ts";
+import { texts } from "../texts.ts";
 
 export type RemoveDeps = BeginDeps & { imageStores: ImageStores; log: Log };
 
@@ -43,7 +44,7 @@ async function cameTooLate(deps: RemoveDeps, image: ImageRow): Promise<boolean> 
     if ((await imageStores.of(image.region).head(uploadKey(image.id))) === undefined) return true;
     await beginImport(deps, image.id);
   } catch (error) {
-    log.warn({ err: error, image: image.id }, "could not look for an upload whose time is over; looking again");
+    log.warn({ err: error, image: image.id }, "an expired upload could not be checked; this is retried");
     await db
       .updateTable("images")
       .set({ remove_at: new Date(clock().getTime() + PUT_OFF_MS) })
@@ -69,6 +70,6 @@ async function remove(tx: Tx, { clock, images }: RemoveDeps, id: number): Promis
   if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: image.event_id, status: "failed", at: now },
-      message: `No data arrived within ${images.uploadHours} hours, and the image was removed. Create a new one, and upload its data in time.`,
+      message: texts.uploadMissing({ hours: images.uploadHours }),
     });
 }

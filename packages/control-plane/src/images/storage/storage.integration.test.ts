@@ -5,6 +5,7 @@ import { aDisk, importAll, imported, later, sendData, uploaded } from "#testing/
 import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -30,7 +31,7 @@ test("an upload without data exists to the last second of its 24 hours, and is t
   expect(await statusOf(alice, image)).toBe(404);
   expect(await madeEvent(world)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("No data arrived within 24 hours"),
+    message: texts.uploadMissing({ hours: 24 }).text,
   });
   expect((await world.audit()).filter(({ action }) => action === "remove_image")).toHaveLength(1);
 });
@@ -168,7 +169,7 @@ test("the daily sweep removes what no image needs, and leaves what one may need"
   later(world, 3);
   await world.checkUploads();
   const operation = await world.lastOperation();
-  await world.activities.settleUpload(operation.id, { kind: "refused", reason: "no" });
+  await world.activities.settleUpload(operation.id, { kind: "refused", reason: { code: "image.test", text: "no" } });
   const creating = (await upload(alice)).body.image;
   await world.db
     .updateTable("images")

@@ -21,7 +21,7 @@ export const createSweepImagesJob = (deps: StorageDeps) => async (): Promise<voi
       await step(sweepSteps[0], () => sweepStore(deps, store));
       await setSwept(deps, store.name, deps.clock());
     } catch (error) {
-      deps.log.warn({ err: error, store: store.name }, "could not sweep a store of images; trying again");
+      deps.log.warn({ err: error, store: store.name }, "an image store could not be swept; this is retried");
     }
   }
 };

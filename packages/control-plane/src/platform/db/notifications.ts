@@ -23,7 +23,9 @@ export function createNudge(db: Db, channel: Channel, log: Log): () => void {
   const send = (): void => {
     state = "sending";
     notify(db, channel)
-      .catch((error: unknown) => log.warn({ err: error }, "nudge failed; the poll will find it"))
+      .catch((error: unknown) =>
+        log.warn({ err: error }, "a database notification could not be sent; the next poll replaces it"),
+      )
       .finally(() => {
         if (state === "again") send();
         else state = "idle";
@@ -75,7 +77,9 @@ export function listen(url: string, channel: Channel, log: Log, listener: Listen
 
   const loop = (async () => {
     while (!closed) {
-      await listenOnce().catch((error: unknown) => log.warn({ err: error, channel }, "listening failed; trying again"));
+      await listenOnce().catch((error: unknown) =>
+        log.warn({ err: error, channel }, "listening to database notifications failed and is retried"),
+      );
       if (!closed) await pause(RETRY_MS);
     }
   })();

@@ -246,6 +246,7 @@ export type Tables = {
     entity_url: string;
     username: string | null;
     message: string | null;
+    message_code: string | null;
     operation_id: number | null;
     created_at: Date;
     finished_at: Date | null;
@@ -279,6 +280,7 @@ export type Tables = {
     settled_at: Date | null;
     outcome: "done" | "failed" | null;
     message: string | null;
+    message_code: string | null;
   };
   idempotency_keys: {
     account_id: number;

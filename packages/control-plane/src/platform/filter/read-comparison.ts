@@ -2,6 +2,7 @@ import type { FilterKind } from "@moorage/contract";
 import { z } from "zod";
 import type { Comparison, Operator } from "./condition.ts";
 import { refuse, shown } from "./refuse.ts";
+import { texts } from "./texts.ts";
 
 const ordering: readonly Operator[] = ["eq", "neq", "gt", "gte", "lt", "lte"];
 const applicable: Record<FilterKind, readonly Operator[]> = {
@@ -19,18 +20,17 @@ const expected: Record<FilterKind, string> = {
 
 /** One field against one value. Whatever passes here can be bound to a statement without an error of Postgres. */
 export function readComparison(field: string, kind: FilterKind, operator: Operator, given: unknown): Comparison {
-  if (!applicable[kind].includes(operator)) throw notApplicable(field, `+${operator} does not apply to this field.`);
+  const name = shown(field);
+  if (!applicable[kind].includes(operator)) throw refuse(texts.operatorNotForField({ field: name, operator }));
   if (given === null) {
-    if (operator !== "eq" && operator !== "neq") throw notApplicable(field, `+${operator} does not apply to null.`);
+    if (operator !== "eq" && operator !== "neq") throw refuse(texts.operatorNotForNull({ field: name, operator }));
     return { field, kind, operator, value: null };
   }
-  if (Array.isArray(given)) throw notApplicable(field, 'Write alternatives as {"+or": [...]}.');
+  if (Array.isArray(given)) throw refuse(texts.valueIsAList({ field: name }));
   const value = valueOf(kind, operator, given);
-  if (value === undefined) throw notApplicable(field, `It is compared with ${expected[kind]}.`);
+  if (value === undefined) throw refuse(texts.valueOfOtherKind({ field: name, expected: expected[kind] }));
   return { field, kind, operator, value };
 }
-
-const notApplicable = (field: string, why: string) => refuse(`Could not apply filter on ${shown(field)}. ${why}`);
 
 function valueOf(kind: FilterKind, operator: Operator, given: unknown): Comparison["value"] | undefined {
   switch (kind) {

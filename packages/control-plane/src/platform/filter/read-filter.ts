@@ -2,6 +2,7 @@ import type { FilterKind } from "@moorage/contract";
 import { allOf, anyOf, type Condition, type Filter, type Operator } from "./condition.ts";
 import { readComparison } from "./read-comparison.ts";
 import { refuse, shown } from "./refuse.ts";
+import { texts } from "./texts.ts";
 
 type Fields = Readonly<Record<string, FilterKind>>;
 type Json = Readonly<Record<string, unknown>>;
@@ -35,25 +36,24 @@ export function readFilter(
 ): Filter {
   if (header === undefined || header.trim() === "") return { where: undefined, order: undefined };
   const { "+order_by": orderBy, "+order": direction = "asc", ...asked } = parse(header);
-  if (direction !== "asc" && direction !== "desc") throw refuse("+order must be asc or desc.");
+  if (direction !== "asc" && direction !== "desc") throw refuse(texts.orderInvalid());
   const where = readObject({ fields, aliases, comparisons: 0 }, asked, 1);
   if (orderBy === undefined) return { where, order: undefined };
   const orderable = Object.keys(fields).filter((field) => !unorderable.includes(field));
-  if (typeof orderBy !== "string" || !orderable.includes(orderBy)) {
-    throw refuse(`Cannot order by ${nameOf(orderBy)}. ${possible("order", orderable)}`);
-  }
+  if (typeof orderBy !== "string") throw refuse(texts.orderByNotAName({ orderable }));
+  if (!orderable.includes(orderBy)) throw refuse(texts.notOrderable({ field: shown(orderBy), orderable }));
   return { where, order: { field: orderBy, direction } };
 }
 
 function parse(header: string): Json {
-  if (header.length > MAX_BYTES) throw refuse(`The filter is longer than ${MAX_BYTES} bytes.`);
+  if (header.length > MAX_BYTES) throw refuse(texts.tooLong({ bytes: MAX_BYTES }));
   let value: unknown;
   try {
     value = JSON.parse(decode(header));
   } catch {
-    throw refuse('The filter is not valid JSON, such as {"label": "orders"}.');
+    throw refuse(texts.notJson());
   }
-  if (!isObject(value)) throw refuse("The filter must be a JSON object.");
+  if (!isObject(value)) throw refuse(texts.notAnObject());
   return value;
 }
 
@@ -72,7 +72,7 @@ function decode(header: string): string {
 /** `{"label": …, "+or": […]}`: all of its keys must hold. */
 function readObject(reading: Reading, object: unknown, depth: number): Condition | undefined {
   requireDepth(depth);
-  if (!isObject(object)) throw refuse("+and and +or take filters, each a JSON object.");
+  if (!isObject(object)) throw refuse(texts.itemNotAnObject());
   return allOf(
     Object.entries(object).map(([key, value]) => {
       if (key === "+and" || key === "+or") {
@@ -81,8 +81,8 @@ function readObject(reading: Reading, object: unknown, depth: number): Condition
       const { fields } = reading;
       if (Object.hasOwn(fields, key)) return readField(reading, key, value, depth + 1);
       if (!key.startsWith("+"))
-        throw refuse(`Cannot filter on ${nameOf(key)}. ${possible("filter", Object.keys(fields))}`);
-      if (key === "+order_by" || key === "+order") throw refuse(`${key} belongs to the outermost filter.`);
+        throw refuse(texts.notFilterable({ field: shown(key), filterable: Object.keys(fields) }));
+      if (key === "+order_by" || key === "+order") throw refuse(texts.orderNotOutermost({ key }));
       throw unknownOperator(key, ["+and", "+or", "+order_by", "+order"]);
     }),
   );
@@ -92,14 +92,12 @@ function readObject(reading: Reading, object: unknown, depth: number): Condition
 function readField(reading: Reading, field: string, condition: unknown, depth: number): Condition | undefined {
   requireDepth(depth);
   const compare = (operator: Operator, value: unknown): Condition => {
-    if (++reading.comparisons > MAX_COMPARISONS) {
-      throw refuse(`The filter has more than ${MAX_COMPARISONS} comparisons.`);
-    }
+    if (++reading.comparisons > MAX_COMPARISONS) throw refuse(texts.tooManyComparisons({ most: MAX_COMPARISONS }));
     return readComparison(field, reading.fields[field] as FilterKind, operator, named(reading.aliases[field], value));
   };
   if (!isObject(condition)) return compare("eq", condition);
   const entries = Object.entries(condition);
-  if (entries.length === 0) throw refuse(`Could not apply filter on ${shown(field)}. It has no operator.`);
+  if (entries.length === 0) throw refuse(texts.noOperator({ field: shown(field) }));
   return allOf(
     entries.map(([key, value]) => {
       if (key === "+and" || key === "+or") {
@@ -119,21 +117,16 @@ function combine(
   list: unknown,
   read: (each: unknown) => Condition | undefined,
 ): Condition | undefined {
-  if (!Array.isArray(list)) throw refuse(`${key} takes a list.`);
+  if (!Array.isArray(list)) throw refuse(texts.notAList({ key }));
   return (key === "+and" ? allOf : anyOf)(list.map(read));
 }
 
 function requireDepth(depth: number): void {
-  if (depth > MAX_DEPTH) throw refuse(`The filter is nested deeper than ${MAX_DEPTH} levels.`);
+  if (depth > MAX_DEPTH) throw refuse(texts.tooDeep({ levels: MAX_DEPTH }));
 }
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const nameOf = (key: unknown): string => (typeof key === "string" ? shown(key) : "what is not a name");
-
-const possible = (verb: string, fields: readonly string[]): string =>
-  fields.length === 0 ? `This list takes no ${verb}.` : `Possible: ${fields.join(", ")}.`;
-
 const unknownOperator = (key: string, known: readonly string[]) =>
-  refuse(`Unknown operator ${nameOf(key)} here. Possible: ${known.join(", ")}.`);
+  refuse(texts.unknownOperator({ operator: shown(key), known }));

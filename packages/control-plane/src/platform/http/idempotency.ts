@@ -4,6 +4,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { createSealer, type KeyRing, type Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { texts } from "./texts.ts";
 
 /** A repeated request with the same Idempotency-Key gets the response of the first one, and has no further effect. */
 export type Idempotency = {
@@ -113,7 +114,8 @@ export function createIdempotency({
   now,
 }: IdempotencyRequest): Idempotency {
   if (key === undefined) return noKey;
-  if (key === "" || key.length > LONGEST_KEY) throw invalid(FIELD, `1 to ${LONGEST_KEY} characters`);
+  if (key === "" || key.length > LONGEST_KEY)
+    throw invalid(FIELD, texts.idempotencyKeyLength({ longest: LONGEST_KEY }));
   const row = { account_id: accountId, user_id: userId, operation: operationId, key_sha256: sha256(key) };
   const place = ["idempotency_keys", accountId, userId, operationId];
   const text = canonical(request);
@@ -144,10 +146,7 @@ export function createIdempotency({
       .where((is) => is.and(row))
       .executeTakeFirstOrThrow();
     if (!hmacs.some((hmac) => timingSafeEqual(hmac, first.request_hmac)))
-      throw new DomainError("invalid", {
-        field: FIELD,
-        reason: `This ${FIELD} was used in the last ${HOURS_KEPT} hours for a request with other parameters. Send a new key with a new request.`,
-      });
+      throw new DomainError("invalid", { field: FIELD, reason: texts.idempotencyKeyReused({ hours: HOURS_KEPT }) });
     if (first.reply === null) throw new Error(`${operationId} claimed an ${FIELD} and kept no reply.`);
     throw new Replayed(secretReply ? openWithAny(sealers, place, first.reply) : first.reply);
   };

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import { jsonFaultOf } from "./json-fault.ts";
+import { texts } from "./texts.ts";
 
 export function readJsonBodies(app: FastifyInstance): void {
   // A body that names `__proto__` is refused, so that no later code has to consider it.
@@ -11,21 +13,19 @@ export function readJsonBodies(app: FastifyInstance): void {
     // Clients send actions without a body under any content type.
     if (text === "") return done(null, undefined);
     if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "application/json"))
-      return done(new DomainError("invalid", { reason: "The body must be JSON, sent as application/json." }));
+      return done(new DomainError("invalid", { reason: texts.contentTypeNotJson() }));
     void parse(request, text, (error, value) => {
       if (error !== null) done(new DomainError("invalid", { reason: notJson(text) }));
       else if (isDeeper(value, MOST_LEVELS))
-        done(new DomainError("invalid", { reason: `The body is nested deeper than ${MOST_LEVELS} levels.` }));
+        done(new DomainError("invalid", { reason: texts.bodyTooDeep({ levels: MOST_LEVELS }) }));
       else done(null, value);
     });
   });
 }
 
-function notJson(text: string): string {
+function notJson(text: string): Text {
   const place = jsonFaultOf(text);
-  return place === undefined
-    ? "The body has a name that no body may have: `__proto__`, or `constructor` with `prototype` in it."
-    : `The body is not valid JSON: look at ${place}.`;
+  return place === undefined ? texts.nameNotAllowed() : texts.notJson({ place });
 }
 
 /** Later code walks through a body by recursion. */

@@ -1,4 +1,5 @@
 import { invalid } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 export type PageRequest = { page: number; pageSize: number };
 export type Page<Item> = { data: Item[]; page: number; pages: number; results: number };
@@ -14,7 +15,7 @@ function whole(field: string, value: unknown, otherwise: number, least: number, 
   if (value === undefined) return otherwise;
   const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  throw invalid(field, most > 500 ? `a whole number from ${least}` : `a whole number from ${least} to ${most}`);
+  throw invalid(field, texts.pageOutOfRange(most > 500 ? { least } : { least, most }));
 }
 
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize;

@@ -62,7 +62,8 @@ test("a process whose database hangs is not ready", async () => {
 });
 
 test("shutdown reports not ready, finishes requests in progress, then accepts no connection", async () => {
-  const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 10_000, drainMs: 180_000 });
+  // Longer than the 10 s that Fastify grants a hook by default.
+  const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 10_500, drainMs: 180_000 });
   const before = await startHeld();
   const drained = app.close();
 

@@ -2,6 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 
+declare module "fastify" {
+  interface FastifyReply {
+    /** The codes of a refusal, for logs and metrics, which must not have its sentences. */
+    refusals?: readonly string[];
+  }
+}
+
 /** A caller's own id is kept, so that both sides can name one request, unless it could forge a log line. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
@@ -14,7 +21,10 @@ export function secretiveRequestIdOf(request: Pick<IncomingMessage, "headers">):
   return /\d{12}/.test(id) ? randomUUID() : id;
 }
 
-/** One line per request, without headers, query and body: those may hold secrets, and on some servers paths do too. */
+/**
+ * One line per request, without headers, query and body: those may hold secrets, and on some servers paths do too. The
+ * line of a refused request has the codes of its errors.
+ */
 export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
@@ -30,6 +40,7 @@ export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): vo
         ms: Math.round(reply.elapsedTime),
         ip: request.ip,
         account: reply.getHeader("x-customer-uuid"),
+        codes: reply.refusals,
       },
       "request",
     );

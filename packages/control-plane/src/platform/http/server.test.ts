@@ -8,6 +8,7 @@ import { TooManyRequests } from "#platform/limits/rate-headers.ts";
 import { createLog } from "#platform/log.ts";
 import { Replayed } from "./idempotency.ts";
 import { createServer } from "./server.ts";
+import { texts } from "./texts.ts";
 
 const quiet = createLog("test", "silent");
 
@@ -33,7 +34,7 @@ test.each([
 
   expect(reply.statusCode).toBe(405);
   expect(reply.headers).toMatchObject({ allow, "content-type": "application/json" });
-  expect(reasonsOf(reply.body)).toEqual([`${method} is not possible here. Possible: ${allow}.`]);
+  expect(reasonsOf(reply.body)).toEqual([texts.methodNotAllowed({ method, allowed: allow.split(", ") }).text]);
 });
 
 test("OPTIONS of a path is 204 with its methods, and 404 for an unknown path", async () => {
@@ -121,7 +122,7 @@ test("a request has an id: the caller's own, or a new one if that could forge a 
   expect(await idOf("x".repeat(200))).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("a request is one line in the log, without its headers and query", async () => {
+function newRecordingLog() {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -129,7 +130,12 @@ test("a request is one line in the log, without its headers and query", async ()
       done();
     },
   });
-  const app = newApp({}, pino({ level: "info" }, sink));
+  return { lines, log: pino({ level: "info" }, sink) };
+}
+
+test("a request is one line in the log, without its headers and query", async () => {
+  const { lines, log } = newRecordingLog();
+  const app = newApp({}, log);
 
   await app.inject({
     url: "/v4/things/7?access_token=hidden",
@@ -140,9 +146,36 @@ test("a request is one line in the log, without its headers and query", async ()
   expect(lines[0]).not.toContain("hidden");
   const line = { reqId: "r1", method: "GET", path: "/v4/things/7", route: "/v4/things/:id", status: 200 };
   expect(JSON.parse(lines[0] ?? "")).toMatchObject(line);
+  expect(JSON.parse(lines[0] ?? "")).not.toHaveProperty("codes");
 });
 
-test("the caller's address is the socket's, whatever a header says, except behind a trusted proxy", async () => {
+test("the line of a refused request has the codes of its errors, never their texts", async () => {
+  const { lines, log } = newRecordingLog();
+  const app = newApp({}, log);
+  app.get("/v4/refused", async () => {
+    throw new DomainError(
+      "invalid",
+      { field: "label", reason: { code: "database.label_taken", text: "prose" } },
+      { reason: { code: "limit.nodes", text: "prose" } },
+    );
+  });
+  app.get("/v4/limited", async () => {
+    throw new TooManyRequests();
+  });
+
+  const refused = await app.inject({ url: "/v4/refused" });
+  for (const url of ["/v4/limited", "/v4/nothing"]) await app.inject({ url });
+
+  expect(refused.json()).toEqual({ errors: [{ field: "label", reason: "prose" }, { reason: "prose" }] });
+  expect(lines.map((line) => (JSON.parse(line) as { codes: string[] }).codes)).toEqual([
+    ["database.label_taken", "limit.nodes"],
+    ["limit.too_many_requests"],
+    ["request.not_found"],
+  ]);
+  expect(lines.join()).not.toContain("prose");
+});
+
+test("the caller's address is the socket's, whatever a header contains, except behind a trusted proxy", async () => {
   const send = async (trustProxy: string[] | false, remoteAddress: string) => {
     const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.7" };
     const reply = await newApp({ trustProxy }).inject({ method: "POST", url: "/v4/things", headers, remoteAddress });
@@ -158,7 +191,7 @@ test("the caller's address is the socket's, whatever a header says, except behin
 test("domain errors are answered by kind", async () => {
   const app = newApp();
   const thrown: Record<string, () => Error> = {
-    away: () => new DomainError("unavailable", { reason: "Recovering" }),
+    away: () => new DomainError("unavailable", { reason: { code: "operator.recovering", text: "Recovering" } }),
     limited: () => new TooManyRequests(),
     again: () => new Replayed('{"id":7}'),
     bug: () => new Error("secret detail"),

@@ -6,14 +6,17 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from "fastify";
-import { DomainError, type ErrorKind, NOT_FOUND } from "#platform/errors.ts";
+import { DomainError, type ErrorKind, notFoundReason } from "#platform/errors.ts";
+import { TooManyRequests } from "#platform/limits/rate-headers.ts";
 import type { Log } from "#platform/log.ts";
+import type { Text } from "@moorage/contract/texts";
 import { answerBytesThatAreNoRequest } from "./client-error.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { type KnownPaths, rememberPaths } from "./known-paths.ts";
 import { Replayed } from "./idempotency.ts";
 import { refuse } from "./refuse.ts";
 import { requestIdOf, secretiveRequestIdOf, withoutText, writeRequestLog } from "./request-log.ts";
+import { texts } from "./texts.ts";
 
 const statusOf: Record<ErrorKind, number> = {
   unauthorized: 401,
@@ -36,6 +39,8 @@ export const everyServer = (log: Log) => ({
   logController: new LogController({ disableRequestLogging: true }),
   genReqId: requestIdOf,
   requestTimeout: REQUEST_TIMEOUT_MS,
+  // Fastify applies it to the hooks of a shutdown too, which take as long as the notice and the drain.
+  pluginTimeout: 0,
   // A request that arrives on an open connection during shutdown is served, and the response closes the connection.
   return503OnClosing: false,
   clientErrorHandler: answerBytesThatAreNoRequest,
@@ -47,7 +52,7 @@ export type Speaking = {
   /** Routes that another server answers under our paths. */
   elsewhere?: readonly { method: string; path: string }[];
   /** The text for a path that does not exist, instead of the default. */
-  whyNowhere?: (url: string, near: ReturnType<KnownPaths["nextOf"]>) => string;
+  whyNowhere?: (url: string, near: ReturnType<KnownPaths["nextOf"]>) => Text;
 };
 
 /**
@@ -66,8 +71,8 @@ export function createServer(
     frameworkErrors: (error, request, reply) => {
       reply.header("x-request-id", request.id);
       void (error.code === "FST_ERR_MAX_PARAM_LENGTH"
-        ? refuse(reply, 404, `${NOT_FOUND}: no id is as long as this one.`)
-        : refuse(reply, 400, "The path is not a valid URL: check its percent encoding."));
+        ? refuse(reply, 404, texts.idTooLong())
+        : refuse(reply, 400, texts.pathMalformed()));
     },
     // Clients write `//` in paths or a trailing slash, and use one API under two version names.
     rewriteUrl: (request) =>
@@ -94,11 +99,12 @@ export function createServer(
   const answerWithoutRoute = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(request.url);
     const isElsewhere = request.method !== "OPTIONS" && methods.includes(request.method);
-    if (isElsewhere) return refuse(reply, 404, NOT_FOUND);
-    if (methods.length === 0) return refuse(reply, 404, whyNowhere?.(request.url, nextOf(request.url)) ?? NOT_FOUND);
+    if (isElsewhere) return refuse(reply, 404, notFoundReason());
+    if (methods.length === 0)
+      return refuse(reply, 404, whyNowhere?.(request.url, nextOf(request.url)) ?? notFoundReason());
     reply.header("allow", methods.join(", "));
     if (request.method === "OPTIONS") return reply.status(204).send();
-    return refuse(reply, 405, `${request.method} is not possible here. Possible: ${methods.join(", ")}.`);
+    return refuse(reply, 405, texts.methodNotAllowed({ method: request.method, allowed: methods }));
   };
   app.setNotFoundHandler(async (request, reply) => answerWithoutRoute(request, reply));
   // Before the body is read: a request to the wrong server may hold what this process must not see.
@@ -111,14 +117,18 @@ export function createServer(
     if (error instanceof DomainError) {
       if (error.kind === "unavailable") reply.header("retry-after", RETRY_AFTER_SECONDS);
       if (error.kind === "unauthorized") reply.header("www-authenticate", "Bearer");
-      return reply.status(statusOf[error.kind]).send({ errors: error.errors });
+      reply.refusals = error.errors.map(({ reason }) => reason.code);
+      return reply
+        .status(statusOf[error.kind])
+        .send({ errors: error.errors.map(({ field, reason }) => ({ field, reason: reason.text })) });
     }
+    if (error instanceof TooManyRequests) return refuse(reply, error.statusCode, error.reason);
     if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")
-      return refuse(reply, 413, `The body must have at most ${request.routeOptions.bodyLimit} bytes.`);
+      return refuse(reply, 413, texts.bodyTooLarge({ bytes: request.routeOptions.bodyLimit }));
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-      return refuse(reply, error.statusCode, error.message);
+      return refuse(reply, error.statusCode, texts.notProcessable({ why: error.message }));
     request.log.error(secretive ? withoutText(error) : { err: error }, "request failed");
-    return refuse(reply, 500, "Something went wrong on our side. The request can be tried again.");
+    return refuse(reply, 500, texts.internalError());
   });
   return app;
 }

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { createServer } from "./server.ts";
 import { type Bounds, shedLoad } from "./shed.ts";
+import { texts } from "./texts.ts";
 
 const newApp = (bounds: Partial<Bounds> = {}) => {
   const app = createServer(createLog("test", "silent"));
@@ -39,7 +40,7 @@ test("above the bound a request is refused at once, and the next one is served w
   expect(refused.headers["retry-after"]).toBe("1");
   // With that header clients would not retry.
   expect(refused.headers).not.toHaveProperty("x-maintenance-mode");
-  expect(refused.json()).toEqual({ errors: [{ reason: expect.stringContaining("can be sent again") }] });
+  expect(refused.json()).toEqual({ errors: [{ reason: texts.overloaded().text }] });
   expect([await statusOf("/health"), await statusOf("/ready")]).toEqual([200, 200]);
 
   release();
@@ -54,7 +55,7 @@ test("refusals and errors free their place", async () => {
   expect(await statusOf("/fast")).toBe(200);
 });
 
-test("a hung-up caller's request counts as in flight while its work goes on, but not for ever", async () => {
+test("a hung-up caller's request counts as in flight while its work continues, but not for ever", async () => {
   const { app, statusOf, untilStarted } = newApp({ abandonedMs: 10_000 });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };

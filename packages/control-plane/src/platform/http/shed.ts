@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { refuse } from "./refuse.ts";
+import { texts } from "./texts.ts";
 
 export type Bounds = {
   maxInFlight: number;
@@ -24,7 +25,7 @@ export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandone
     if (request.url === "/health" || request.url === "/ready") return done();
     if (inFlight.size >= maxInFlight || lag.ms() > maxLagMs) {
       reply.header("retry-after", RETRY_AFTER_SECONDS);
-      void refuse(reply, 503, "Too much to do at this moment. The request was not begun and can be sent again.");
+      void refuse(reply, 503, texts.overloaded());
       return;
     }
     inFlight.add(request);

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { refuse } from "./refuse.ts";
+import { texts } from "./texts.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -30,11 +31,7 @@ export function tenantHeaders(app: FastifyInstance): void {
   app.addHook("onRequest", (request, reply, done) => {
     const names = Object.keys(request.query as object);
     if (!names.some((name) => tokenNames.has(name.toLowerCase()))) return done();
-    void refuse(
-      reply.header("www-authenticate", "Bearer"),
-      401,
-      "Invalid Token: a token in the query string is not accepted, since addresses are written into logs. Send it as `Authorization: Bearer <token>`, and replace the one that was sent.",
-    );
+    void refuse(reply.header("www-authenticate", "Bearer"), 401, texts.tokenInQuery());
   });
 
   app.addHook("onSend", (request, reply, _payload, done) => {

@@ -6,6 +6,7 @@ import {
   updateUserGrants,
 } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { texts } from "./texts.ts";
 import { ignoredFieldsHeader, judgeUnknownFields } from "./unknown-fields.ts";
 
 const headerOf = (names: string[]): string | undefined => ignoredFieldsHeader(names)["x-ignored-fields"];
@@ -13,10 +14,10 @@ const headerOf = (names: string[]): string | undefined => ignoredFieldsHeader(na
 test("a mistyped name is refused with a suggestion, also inside of an object", () => {
   expect(judgeUnknownFields(updateMysqlDatabase, { allowlist: [], updates: { hourOfDay: 3 } })).toEqual({
     faults: [
-      { field: "allowlist", reason: "There is no field `allowlist`. Did you mean `allow_list`?" },
+      { field: "allowlist", reason: texts.fieldMistyped({ field: "allowlist", meant: "allow_list" }) },
       {
         field: "updates.hourOfDay",
-        reason: "There is no field `updates.hourOfDay`. Did you mean `updates.hour_of_day`?",
+        reason: texts.fieldMistyped({ field: "updates.hourOfDay", meant: "updates.hour_of_day" }),
       },
     ],
     ignored: [],
@@ -35,7 +36,7 @@ test.each([[{ vpc_id: 1, subnet_id: 2 }], ["x"], [7], [true], [["a"]]])(
   "an unsupported setting is refused with the value %j",
   (private_network) => {
     expect(judgeUnknownFields(createMysqlDatabase, { private_network }).faults).toEqual([
-      { field: "private_network", reason: "private_network is not offered here: leave it out." },
+      { field: "private_network", reason: texts.fieldNotOffered({ field: "private_network" }) },
     ]);
   },
 );

@@ -2,6 +2,7 @@ import type { Operation } from "@moorage/contract";
 import { z } from "zod";
 import type { ErrorDetail } from "#platform/errors.ts";
 import { likelyMeant } from "./likely-meant.ts";
+import { texts } from "./texts.ts";
 import { fieldOf } from "./validate.ts";
 
 /** A body of a megabyte can have any number of names; no client sends more than a handful of unknown ones. */
@@ -28,7 +29,7 @@ export function judgeUnknownFields(operation: Operation, body: unknown): Judged 
   for (const { path, value, isShown, missing } of unknownIn(operation.body, operation.reply, body, [])) {
     const field = fieldOf(path);
     if (operation.notOffered?.includes(field) === true) {
-      if (hasValue(value)) judged.faults.push({ field, reason: `${field} is not offered here: leave it out.` });
+      if (hasValue(value)) judged.faults.push({ field, reason: texts.fieldNotOffered({ field }) });
       continue;
     }
     // SDKs send back the whole view in order to change a part of it.
@@ -36,13 +37,14 @@ export function judgeUnknownFields(operation: Operation, body: unknown): Judged 
     if (left-- === 0) break;
     const meant = isShown ? undefined : likelyMeant(String(path.at(-1)), missing);
     if (meant === undefined) judged.ignored.push(field.replaceAll(/\[\d+\]/g, "[]"));
-    else judged.faults.push({ field, reason: slipReason(field, fieldOf([...path.slice(0, -1), meant])) });
+    else
+      judged.faults.push({
+        field,
+        reason: texts.fieldMistyped({ field, meant: fieldOf([...path.slice(0, -1), meant]) }),
+      });
   }
   return judged;
 }
-
-const slipReason = (field: string, meant: string): string =>
-  `There is no field \`${field}\`. Did you mean \`${meant}\`?`;
 
 /** The header that names ignored fields; none if there are none. A name that is no plain word is not repeated. */
 export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { createServer } from "./server.ts";
+import { texts } from "./texts.ts";
 import { fileOf, readFiles } from "./upload-body.ts";
 
 const MOST = 1024 * 1024;
@@ -78,7 +79,7 @@ test("an empty file is accepted", async () => {
 });
 
 test.each([
-  ["with its length said beforehand", true],
+  ["with its length in a header", true],
   ["that comes in pieces", false],
 ])("a file above the limit %s is 413 in JSON, and one at the limit is accepted", async (_, hasLength) => {
   await using server = await serve();
@@ -88,7 +89,7 @@ test.each([
     expect(await put(server.port, Buffer.alloc(bytes), hasLength)).toEqual({
       status: 413,
       type: "application/json",
-      body: { errors: [{ reason: `The body must have at most ${MOST} bytes.` }] },
+      body: { errors: [{ reason: texts.bodyTooLarge({ bytes: MOST }).text }] },
     });
 });
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 /** Accepts files as bodies, unchanged. Their type is checked with the body, after the caller: see `fileOf`. */
 export function readFiles(app: FastifyInstance): void {
@@ -10,6 +11,6 @@ export function readFiles(app: FastifyInstance): void {
 /** The uploaded file, if it has one of these types. */
 export function fileOf({ headers, body }: FastifyRequest, types: readonly string[]): Buffer {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (!types.includes(type)) throw invalid("Content-Type", `${types.join(" or ")}, with the file itself as the body`);
+  if (!types.includes(type)) throw invalid("Content-Type", texts.contentTypeNotAccepted({ types }));
   return (body as Buffer | undefined) ?? Buffer.alloc(0);
 }

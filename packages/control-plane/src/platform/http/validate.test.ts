@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { DomainError } from "#platform/errors.ts";
+import { DomainError, invalidReason } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 import { validate, validPartOf } from "./validate.ts";
 
 const schema = z.object({
@@ -9,6 +10,12 @@ const schema = z.object({
   allow_list: z.array(z.ipv4("an address")),
   nodes: z.array(z.object({ port: z.int({ error: "a port" }) })),
 });
+
+const invalidField = (field: string, valid: string) => ({
+  field,
+  reason: invalidReason(field, texts.invalidField({ valid })),
+});
+const required = (field: string) => ({ field, reason: texts.required({ field }) });
 
 const errorsOf = (input: unknown) => {
   try {
@@ -26,35 +33,42 @@ test("every fault is named at once: dotted for objects, indexed for lists", () =
   expect(errorsOf(input)).toEqual({
     kind: "invalid",
     errors: [
-      { field: "label", reason: "label must be a valid value: a string" },
-      { field: "updates.hour", reason: "updates.hour must be a valid value: 0 to 23" },
-      { field: "allow_list[1]", reason: "allow_list[1] must be a valid value: an address" },
-      { field: "nodes[0].port", reason: "nodes[0].port must be a valid value: a port" },
+      invalidField("label", "a string"),
+      invalidField("updates.hour", "0 to 23"),
+      invalidField("allow_list[1]", "an address"),
+      invalidField("nodes[0].port", "a port"),
     ],
   });
 });
 
 test("a missing field is reported as required, also inside of an object", () => {
   expect(errorsOf({ updates: {}, allow_list: [], nodes: [] })?.errors).toEqual([
-    { field: "label", reason: "label is required" },
-    { field: "updates.hour", reason: "updates.hour is required" },
+    required("label"),
+    required("updates.hour"),
+  ]);
+});
+
+test("clients know the wording of a missing and of an invalid field", () => {
+  expect(errorsOf({ label: 7, updates: {}, allow_list: [], nodes: [] })?.errors.map(({ reason }) => reason)).toEqual([
+    { code: "request.invalid_field", text: "label must be a valid value: a string" },
+    { code: "request.required", text: "updates.hour is required" },
   ]);
 });
 
 test("null is a wrong value, not a missing one", () => {
   expect(errorsOf({ label: null, updates: null, allow_list: [], nodes: [] })?.errors).toMatchObject([
-    { field: "label", reason: "label must be a valid value: a string" },
+    invalidField("label", "a string"),
     { field: "updates" },
   ]);
 });
 
 test.each([[[]], ["text"], [7], [null]])("%j is refused as no object, without a field", (input) => {
-  expect(errorsOf(input)?.errors).toEqual([{ reason: "The body must be a JSON object." }]);
+  expect(errorsOf(input)?.errors).toEqual([{ reason: texts.notAnObject() }]);
 });
 
 test("text that the database cannot store unchanged is refused, by its field", () => {
-  const texts = z.object({ label: z.string(), list: z.array(z.string()) });
-  expect(() => validate(texts, { label: "a\0b", list: ["ok", "ab\ud800cd"] })).toThrow(
+  const some = z.object({ label: z.string(), list: z.array(z.string()) });
+  expect(() => validate(some, { label: "a\0b", list: ["ok", "ab\ud800cd"] })).toThrow(
     expect.objectContaining({
       errors: [expect.objectContaining({ field: "label" }), expect.objectContaining({ field: "list[1]" })],
     }),

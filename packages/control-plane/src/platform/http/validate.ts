@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import { texts } from "./texts.ts";
 
 /** Parses, or refuses with every fault at once, each with its field; `others` are faults that are known already. */
 export function validate<Schema extends z.ZodType>(
@@ -11,7 +12,7 @@ export function validate<Schema extends z.ZodType>(
   if (notText.length > 0)
     throw new DomainError(
       "invalid",
-      ...notText.map((field) => ({ field, reason: invalidReason(field, "text without U+0000 and half characters") })),
+      ...notText.map((field) => ({ field, reason: invalidReason(field, texts.notText()) })),
     );
   const parsed = schema.safeParse(input);
   if (parsed.success && others.length === 0) return parsed.data;
@@ -45,9 +46,9 @@ function fieldsThatAreNotText(value: unknown, path: readonly PropertyKey[]): str
 
 function detailOf(issue: z.core.$ZodIssue, input: unknown): ErrorDetail {
   const field = fieldOf(issue.path);
-  if (field === "") return { reason: "The body must be a JSON object." };
-  if (valueAt(input, issue.path) === undefined) return { field, reason: `${field} is required` };
-  return { field, reason: invalidReason(field, issue.message) };
+  if (field === "") return { reason: texts.notAnObject() };
+  if (valueAt(input, issue.path) === undefined) return { field, reason: texts.required({ field }) };
+  return { field, reason: invalidReason(field, texts.invalidField({ valid: issue.message })) };
 }
 
 export const fieldOf = (path: readonly PropertyKey[]): string =>

@@ -1,10 +1,13 @@
 import type { FastifyReply } from "fastify";
+import type { Text } from "@moorage/contract/texts";
 import type { RateState } from "./gcra.ts";
+import { texts } from "./texts.ts";
 
 /** Sent with every response, and thrown when nothing is left. */
 export class TooManyRequests extends Error {
   override readonly name = "TooManyRequests";
   readonly statusCode = 429;
+  readonly reason: Text = texts.tooManyRequests();
   constructor() {
     super("Too many requests");
   }

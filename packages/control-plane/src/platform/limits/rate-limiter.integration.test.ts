@@ -153,7 +153,8 @@ function newApi(limiter: RateLimiter, trustProxy: string[] | false = false) {
       if (authorization === undefined) return undefined;
       lookUps++;
       const tokenId = Number(/^Bearer ([12])$/.exec(authorization)?.[1]);
-      if (Number.isNaN(tokenId)) throw new DomainError("unauthorized", { reason: "Invalid Token" });
+      if (Number.isNaN(tokenId))
+        throw new DomainError("unauthorized", { reason: { code: "token.invalid", text: "Invalid Token" } });
       return { tokenId };
     });
     return {};

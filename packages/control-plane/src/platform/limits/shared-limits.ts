@@ -71,7 +71,7 @@ export function createSharedLimits(url: string, log: Log, options: SharedLimitsO
     scripts: { take: { lua: TAKE }, give: { lua: REFUND } },
   }) as Valkey &
     Record<"take" | "give", (count: number, ...keysThenArguments: (string | number)[]) => Promise<number[]>>;
-  valkey.on("error", (error) => log.debug({ err: error }, "Valkey is not there"));
+  valkey.on("error", (error) => log.debug({ err: error }, "Valkey is unreachable"));
   return {
     async take(keys, limits) {
       const scriptArguments = limits.flatMap((limit) => [

@@ -53,7 +53,7 @@ export function addCellGauges(registry: Registry, deps: Deps): void {
   gauge("moorage_hosts", "Hosts by state.", "state", ({ hosts }) => hosts.map(({ state, count }) => [state, count]));
   gauge(
     "moorage_host_silent_seconds",
-    "How long the most silent host of a state was not heard.",
+    "Longest time since a host was last seen, by the state of the host.",
     "state",
     ({ hosts }, now) =>
       hosts.flatMap(({ state, seen }) => (seen === null ? [] : [[state, secondsSince(seen, now)] as const])),

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { routeName } from "./route-name.ts";
 
 export type Metrics = {
@@ -31,6 +31,12 @@ export function createMetrics(process: string): Metrics {
     help: "Requests that are not answered yet. A host's poll is held for up to ten seconds.",
     registers,
   });
+  const refused = new Counter({
+    name: "moorage_refusals_total",
+    help: "Errors in the answers to refused requests, by the code of their text.",
+    labelNames: ["code"],
+    registers,
+  });
 
   return {
     registry,
@@ -44,6 +50,7 @@ export function createMetrics(process: string): Metrics {
       app.addHook("onResponse", (request, reply, done) => {
         const operation = routeName(request.method, request.routeOptions.url);
         answered.observe({ operation, status: `${Math.floor(reply.statusCode / 100)}xx` }, reply.elapsedTime / 1000);
+        for (const code of reply.refusals ?? []) refused.inc({ code });
         done();
       });
     },

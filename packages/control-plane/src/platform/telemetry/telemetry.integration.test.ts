@@ -142,6 +142,7 @@ test("without a collector OpenTelemetry is not loaded, and only the operator rea
       'moorage_http_request_seconds_count{process="api",operation="createMysqlDatabase",status="2xx"} 1',
       'moorage_http_request_seconds_count{process="api",operation="listMysqlDatabases",status="4xx"} 1',
       'moorage_http_request_seconds_count{process="api",operation="none",status="4xx"} 2',
+      expect.stringMatching(/^moorage_refusals_total\{.*code="request.path_without_version".*\} 2$/),
       'moorage_operations_open{kind="provisionDatabase",process="api"} 1',
       'moorage_operations_waiting{kind="provisionDatabase",process="api"} 1',
       'moorage_hosts{state="active",process="api"} 1',

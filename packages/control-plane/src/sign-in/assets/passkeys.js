@@ -50,7 +50,7 @@ async function answer(form) {
   });
   // A redirect, usually to sign in again, comes first.
   if (asked.redirected) return location.assign(asked.url);
-  if (!asked.ok) throw new Error(asked.status === 429 ? "too many" : "no challenge");
+  if (!asked.ok) throw new Error(asked.status === 429 ? "tooMany" : "no challenge");
   const { credential, ...response } = await (form.dataset.passkey === "create" ? create : get)(await asked.json());
   form.elements.credential.value = JSON.stringify({
     id: credential.id,
@@ -62,24 +62,17 @@ async function answer(form) {
   form.submit();
 }
 
-const said = {
-  NotAllowedError: "Nothing was done: the request was closed, or took too long. You can try again.",
-  InvalidStateError: "This device has a passkey for you already.",
-  SecurityError: "Passkeys do not work at this address.",
-};
-
 if (window.PublicKeyCredential !== undefined)
   for (const form of document.querySelectorAll("form[data-passkey]")) {
     const status = form.querySelector("[role=status]");
+    // The sentences are in texts.ts.
+    const messages = JSON.parse(form.dataset.messages);
     form.hidden = false;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       status.textContent = "";
       answer(form).catch((error) => {
-        status.textContent =
-          error.message === "too many"
-            ? "That was tried too often. Wait a few minutes."
-            : (said[error.name] ?? "The passkey did not work. Load this page again and try once more.");
+        status.textContent = messages[error.message] ?? messages[error.name] ?? messages.failed;
       });
     });
   }

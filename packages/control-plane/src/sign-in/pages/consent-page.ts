@@ -1,6 +1,7 @@
 import { type Area, areas } from "@moorage/contract";
 import { html } from "ghtml";
-import { form, type Html, layout } from "./layout.ts";
+import { form, type Html, layout, sentence } from "./layout.ts";
+import { texts } from "./texts.ts";
 
 type AppConsent = {
   uid: string;
@@ -15,10 +16,10 @@ export const consentPage = ({ uid, token, app, username, scopes }: AppConsent): 
     title: `Let ${app.label} in?`,
     body: html`<div class="app">
 !${app.thumbnailUrl === null ? html`<span class="initial" aria-hidden="true">${Array.from(app.label)[0]?.toUpperCase() ?? ""}</span>` : html`<img src="${app.thumbnailUrl}" alt="" width="64" height="64">`}
-<p><strong>${app.label}</strong> asks for access to your Moorage account. You are signed in as <strong>${username}</strong>.</p>
+<p>!${sentence(texts.accessRequested, { app: app.label, username })}</p>
 </div>
 !${scopes.includes("*") ? everything(app.label) : html`<h2>It could then</h2>!${listOf(scopes)}`}
-<p class="hint">!${redirectTarget(app.redirectsTo)} You can end its access at any time.</p>
+<p class="hint">!${redirectTarget(app.redirectsTo)} ${texts.accessRevocable().text}</p>
 !${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Let it in</button>`)}
 !${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}
 <p class="aside"><a href="/logout">Not ${username}? Sign out</a></p>`,
@@ -28,7 +29,7 @@ export const listOf = (scopes: readonly string[]): Html =>
   html`<ul class="scopes">!${scopes.map((scope) => html`<li>${inWords(scope)}</li>`)}</ul>`;
 
 const everything = (label: string): Html => html`<div class="warning"><h2>It could then do everything</h2>
-<p>View, change and delete <strong>everything in your account</strong>, as you can yourself: databases and their backups, users, payment methods and tokens. Only go on if you trust ${label} that much.</p></div>`;
+<p><strong>${texts.accessToEverything().text}</strong> ${texts.accessToEverythingExplained({ app: label }).text}</p></div>`;
 
 /** A scope in plain words, each area separately, so that people read exactly what they agree to. */
 export function inWords(scope: string): string {
@@ -36,15 +37,13 @@ export function inWords(scope: string): string {
   const what = areas[area];
   if (what === undefined) return scope;
   if (level === "read_only") return `View ${what}`;
-  return `View and change ${what}${area === "account" ? ", and make tokens that stay when you end its access" : ""}`;
+  return `View and change ${what}${area === "account" ? ", and create tokens that stay valid after this access ends" : ""}`;
 }
 
 export function redirectTarget(address: string): Html {
   const url = URL.parse(address);
   if (url === null) return "";
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    return html`This leads back to the app on this device that opens <strong>${url.protocol}</strong> links.`;
-  if (url.protocol === "http:")
-    return html`This leads back to a program on this computer, <strong>${url.host}</strong>.`;
-  return html`This leads back to <strong>${url.host}</strong>.`;
+    return sentence(texts.redirectToScheme, { scheme: url.protocol });
+  return sentence(url.protocol === "http:" ? texts.redirectToProgram : texts.redirectToSite, { host: url.host });
 }

@@ -1,4 +1,5 @@
 import { html } from "ghtml";
+import type { Text } from "@moorage/contract/texts";
 import { assets } from "../assets.ts";
 
 /** Escaped HTML, produced by `html`. Everything else in a page is text. */
@@ -71,6 +72,18 @@ export function field({
 !${first === true ? "autofocus" : ""} !${attributes ?? ""}>
 !${fault === undefined ? "" : html`<p class="fault" id="${name}-fault">${fault}</p>`}
 </div>`;
+}
+
+/**
+ * A text as HTML: its arguments are emphasised, and words in backticks become code. The arguments are inserted last, so
+ * that nothing in them is taken for markup.
+ */
+export function sentence<Args extends Record<string, string>>(write: (args: Args) => Text, args: Args): Html {
+  const values: Record<string, string> = args;
+  const marks = Object.fromEntries(Object.keys(args).map((name) => [name, `{${name}}`])) as Args;
+  return html`${write(marks).text}`
+    .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
+    .replaceAll(/\{(\w+)\}/g, (_mark, name: string) => html`<strong>${values[name] ?? ""}</strong>`);
 }
 
 /** Screen readers announce it as soon as the page loads. */

@@ -1,15 +1,20 @@
 import { html } from "ghtml";
+import type { Text } from "@moorage/contract/texts";
+import { texts as refusals } from "../texts.ts";
 import { alert, type Html, layout } from "./layout.ts";
+import { texts } from "./texts.ts";
 
 /** What went wrong, and what a person can do about it. */
 export const errorPage = ({ title, text }: { title: string; text: string }): Html =>
   layout({ title, body: html`!${alert(text)}<p class="aside"><a href="/security">Sign-in and security</a></p>` });
 
+export const tooManyAttempts = (seconds: number): Text => refusals.tooManyAttempts({ wait: inWords(seconds) });
+
 export const tooManyPage = (seconds: number, back: string): Html =>
   layout({
-    title: "Too many attempts",
-    body: html`!${alert(`For safety nothing is tried from here for now. Try again in ${inWords(seconds)}.`)}
-<p class="hint">Whoever knows the right password gets in from another network meanwhile, or with a passkey.</p>
+    title: refusals.tooManyAttemptsTitle().text,
+    body: html`!${alert(tooManyAttempts(seconds).text)}
+<p class="hint">${texts.tooManyAttemptsHint().text}</p>
 <p class="aside"><a href="${back}">Go back</a></p>`,
   });
 
@@ -17,7 +22,7 @@ export const tooManyPage = (seconds: number, back: string): Html =>
 export const signOutPage = ({ action, fields }: { action: string; fields: Record<string, string> }): Html =>
   layout({
     title: "Sign out?",
-    body: html`<p class="lead">Apps that you let in stay so.</p>
+    body: html`<p class="lead">${texts.signOutExplained().text}</p>
 <form method="post" action="${action}">
 !${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button type="submit">Sign out</button>
@@ -27,8 +32,8 @@ export const signOutPage = ({ action, fields }: { action: string; fields: Record
 
 export const signedOutPage = ({ everywhere = false }: { everywhere?: boolean } = {}): Html =>
   layout({
-    title: "You are signed out",
-    body: html`<p class="lead">${everywhere ? "In this browser, and in every other." : "In this browser."} You can close this page.</p>
+    title: texts.signedOutTitle().text,
+    body: html`<p class="lead">${(everywhere ? texts.signedOutEverywhere() : texts.signedOut()).text}</p>
 <p><a class="button" href="/security">Sign in again</a></p>`,
   });
 

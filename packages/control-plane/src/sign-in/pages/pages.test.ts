@@ -2,10 +2,12 @@ import { areas } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { commandLineConsentPage, deviceSignedInPage, userCodePage } from "./command-line-pages.ts";
 import { consentPage, inWords } from "./consent-page.ts";
+import { sentence } from "./layout.ts";
 import { errorPage, signedOutPage, signOutPage, tooManyPage } from "./message-pages.ts";
 import { choosePasswordPage, deadLinkPage, forgotDonePage, forgotPage, passwordChosenPage } from "./password-pages.ts";
 import { scratchCodesPage, securityPage, twoFactorPage } from "./security-pages.ts";
 import { codePage, signInPage } from "./sign-in-pages.ts";
+import { texts } from "./texts.ts";
 import { newTokenPage, tokenCreatedPage } from "./token-pages.ts";
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>&'`;
@@ -79,6 +81,12 @@ test.each(Object.entries(pages))("%s shows what others wrote as text", (_name, p
   expect(page).not.toMatch(/<[^>]*\sonerror=/);
 });
 
+test("an argument of a sentence is shown as text, whatever it contains", () => {
+  expect(sentence(texts.loginRequested, { username: "`a` {username} <b>" })).toBe(
+    "<code>moorage login</code> requests to be signed in as <strong>`a` {username} &#60;b&#62;</strong>.",
+  );
+});
+
 test.each(Object.entries(pages))("%s has one first-level heading, a language, and nothing inline", (_name, page) => {
   expect(page.match(/<h1>/g)).toHaveLength(1);
   expect(page).toContain('<html lang="en">');
@@ -101,7 +109,7 @@ test.each([
   ["https://app.example/back", "app.example"],
   ["http://127.0.0.1:9000/back", "a program on this computer"],
   ["com.example.app:/back", "com.example.app:"],
-])("a person sees where %s leads", (redirectsTo, expected) => {
+])("a person sees the target of %s", (redirectsTo, expected) => {
   const page = consentPage({
     ...{ uid: "u", token: "t", username: "baker", scopes: ["databases:read_only"] },
     app: { label: "App", thumbnailUrl: null, redirectsTo },

@@ -1,6 +1,9 @@
 import { html } from "ghtml";
-import { alert, day, done, field, form, type Html, layout } from "./layout.ts";
+import { texts as notices } from "../texts.ts";
+import { alert, day, done, field, form, type Html, layout, sentence } from "./layout.ts";
+import { passkeyMessages } from "./passkey-messages.ts";
 import { newPasswordFields } from "./password-pages.ts";
+import { texts } from "./texts.ts";
 import { type ShownToken, tokensPart } from "./token-pages.ts";
 
 export type SecurityView = {
@@ -21,14 +24,14 @@ export const securityPage = (view: SecurityView): Html =>
     title: "Sign-in and security",
     wide: true,
     script: true,
-    body: html`<p class="lead">You are signed in as <strong>${view.username}</strong>. Letters about your safety go to ${view.email}.</p>
+    body: html`<p class="lead">!${sentence(texts.signedInAs, { username: view.username })} ${texts.mailsGoTo(view).text}</p>
 !${done(view.done)}!${alert(view.fault)}
 !${tokensPart(view.token, view.tokens)}
 !${passwordPart(view)}
 !${twoFactorPart(view)}
 !${passkeysPart(view)}
 <section aria-labelledby="sessions"><h2 id="sessions">Where you are signed in</h2>
-<p>Signs you out in this browser and in every other. Apps that you let in, and your tokens, stay.</p>
+<p>${texts.signOutEverywhere().text}</p>
 !${form({ action: "/security/sign-out-everywhere", token: view.token }, html`<button type="submit" class="second">Sign out everywhere</button>`)}
 <p class="aside"><a href="/logout">Sign out here only</a></p>
 </section>`,
@@ -36,7 +39,7 @@ export const securityPage = (view: SecurityView): Html =>
 
 const passwordPart = ({ token, username, hasPassword, passwordFault }: SecurityView): Html =>
   html`<section aria-labelledby="password-part"><h2 id="password-part">Password</h2>
-<p>${hasPassword ? "A new password signs you out in every other browser." : "You have no password yet."}</p>
+<p>${(hasPassword ? texts.newPasswordSignsOut() : texts.noPassword()).text}</p>
 !${form(
     { action: "/security/password", token },
     html`!${newPasswordFields(username, passwordFault, passwordFault !== undefined)}
@@ -46,35 +49,35 @@ const passwordPart = ({ token, username, hasPassword, passwordFault }: SecurityV
 
 function twoFactorPart({ token, twoFactor: { on, scratchCodesLeft } }: SecurityView): Html {
   const state = on
-    ? html`<p><span class="on">On.</span> Your password alone does not sign in: a code of your authenticator app is asked for too. Scratch codes left: ${scratchCodesLeft}.</p>
+    ? html`<p><span class="on">On.</span> ${texts.tfaOnExplained({ left: scratchCodesLeft }).text}</p>
 !${form({ action: "/security/tfa/disable", token }, html`<button type="submit" class="second danger">Turn it off</button>`)}`
-    : html`<p><span class="off">Off.</span> With it, somebody who learns your password still cannot sign in. You need an authenticator app.</p>
+    : html`<p><span class="off">Off.</span> ${texts.tfaOffExplained().text}</p>
 !${form({ action: "/security/tfa", token }, html`<button type="submit" class="second">Turn it on</button>`)}`;
   return html`<section aria-labelledby="tfa"><h2 id="tfa">Two-factor sign-in</h2>!${state}</section>`;
 }
 
 const passkeysPart = ({ token, passkeys }: SecurityView): Html =>
   html`<section aria-labelledby="passkeys"><h2 id="passkeys">Passkeys</h2>
-<p>A passkey signs you in by your device's own lock, without a password and without a code. Nobody can trick you out of it.</p>
+<p>${texts.passkeys().text}</p>
 !${passkeys.length === 0 ? "" : html`<ul class="rows">!${passkeys.map((passkey) => passkeyRow(token, passkey))}</ul>`}
 !${form(
     {
       action: "/security/passkeys",
       token,
-      attributes: 'hidden data-passkey="create" data-options="/security/passkeys/options"',
+      attributes: html`hidden data-passkey="create" data-options="/security/passkeys/options" !${passkeyMessages()}`,
     },
     html`!${field({
       name: "label",
       label: "Name of this device",
       autocomplete: "off",
-      hint: "To tell your passkeys apart.",
+      hint: texts.passkeyNameHint().text,
       attributes: 'maxlength="50"',
     })}
 <input type="hidden" name="credential" value="">
 <button type="submit" class="second">Add a passkey</button>
 <p role="status" class="fault"></p>`,
   )}
-<noscript><p class="hint">To add a passkey, allow this page to run scripts.</p></noscript>
+<noscript><p class="hint">${texts.passkeyNeedsScript().text}</p></noscript>
 </section>`;
 
 const passkeyRow = (token: string, { id, label, created, used }: SecurityView["passkeys"][number]): Html =>
@@ -85,9 +88,9 @@ export const twoFactorPage = (at: { token: string; secret: string; fault?: strin
   layout({
     title: "Turn on two-factor sign-in",
     body: html`<ol class="steps">
-<li>Scan this with your authenticator app.<br><img class="qr" src="/security/tfa.svg" alt="QR code with your secret; it stands below as text" width="200" height="200">
-<p class="hint">Or type this secret into it: <code>${(at.secret.match(/.{1,4}/g) ?? []).join(" ")}</code></p></li>
-<li>Type the code that it shows.
+<li>${texts.tfaScan().text}<br><img class="qr" src="/security/tfa.svg" alt="${texts.tfaQrCode().text}" width="200" height="200">
+<p class="hint">${texts.tfaTypeSecret().text} <code>${(at.secret.match(/.{1,4}/g) ?? []).join(" ")}</code></p></li>
+<li>${texts.tfaTypeCode().text}
 !${form(
       { action: "/security/tfa/confirm", token: at.token },
       html`!${field({
@@ -105,9 +108,9 @@ export const twoFactorPage = (at: { token: string; secret: string; fault?: strin
 
 export const scratchCodesPage = (codes: readonly string[]): Html =>
   layout({
-    title: "Keep these scratch codes",
-    body: html`!${done("Two-factor sign-in is on.")}
-<p>If you lose your authenticator, each of these signs you in once in its place. They are shown only now: print them, or keep them with your passwords.</p>
+    title: texts.scratchCodesTitle().text,
+    body: html`!${done(notices.tfaOn().text)}
+<p>${texts.scratchCodes().text}</p>
 <ul class="codes">!${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
 <p><a class="button" href="/security">I have kept them</a></p>`,
   });

@@ -1,5 +1,7 @@
 import { html } from "ghtml";
 import { alert, field, form, type Html, layout } from "./layout.ts";
+import { passkeyMessages } from "./passkey-messages.ts";
+import { texts } from "./texts.ts";
 
 type At = { uid: string; token: string; appLabel: string | undefined; fault?: string | undefined };
 
@@ -36,7 +38,7 @@ export const signInPage = ({ uid, token, appLabel, fault, name = "" }: At & { na
       {
         action: `/interaction/${uid}/passkey`,
         token,
-        attributes: html`hidden data-passkey="get" data-options="/interaction/${uid}/passkey/options"`,
+        attributes: html`hidden data-passkey="get" data-options="/interaction/${uid}/passkey/options" !${passkeyMessages()}`,
       },
       html`<p class="or"><span>or</span></p>
 <input type="hidden" name="credential" value="">
@@ -56,7 +58,7 @@ export const codePage = ({ uid, token, appLabel, fault, username }: At & { usern
       html`!${field({
         name: "code",
         label: "Code",
-        hint: "The six digits in your authenticator app, or one of your scratch codes.",
+        hint: texts.codeHint().text,
         autocomplete: "one-time-code",
         fault,
         first: true,

@@ -11,7 +11,8 @@ import {
   whole,
 } from "../token-form.ts";
 import { inWords } from "./consent-page.ts";
-import { day, field, form, type Html, layout } from "./layout.ts";
+import { day, field, form, type Html, layout, sentence } from "./layout.ts";
+import { texts } from "./texts.ts";
 
 export type ShownToken = {
   id: number;
@@ -28,8 +29,8 @@ export type ShownToken = {
 /** The list of tokens on the security page. */
 export const tokensPart = (token: string, tokens: readonly ShownToken[]): Html =>
   html`<section aria-labelledby="tokens"><h2 id="tokens">Personal tokens</h2>
-<p>A token lets a program use the API as you: an SDK, Terraform, a script. The command line makes one itself: <code>moorage login</code>.</p>
-!${tokens.length === 0 ? html`<p class="hint">You have no token yet.</p>` : html`<ul class="rows">!${tokens.map((each) => row(token, each))}</ul>`}
+<p>!${sentence(texts.tokens, {})}</p>
+!${tokens.length === 0 ? html`<p class="hint">${texts.noToken().text}</p>` : html`<ul class="rows">!${tokens.map((each) => row(token, each))}</ul>`}
 <p><a class="button second" href="/security/tokens/new">Create a token</a></p>
 </section>`;
 
@@ -63,13 +64,13 @@ export const newTokenPage = ({ token, form: given = {}, faults = {} }: NewToken)
   layout({
     title: "Create a token",
     wide: true,
-    body: html`<p class="lead">It acts as you, and never does more than you may. Give each program a token of its own.</p>
+    body: html`<p class="lead">${texts.newToken().text}</p>
 !${form(
       { action: "/security/tokens", token },
       html`!${field({
         name: "label",
         label: "Name",
-        hint: "What uses it, such as “Terraform on the build server”.",
+        hint: texts.tokenNameHint().text,
         autocomplete: "off",
         value: given["label"] ?? "",
         fault: faults.label,
@@ -115,17 +116,17 @@ const capital = (text: string): string => {
 export const tokenCreatedPage = (made: { label: string; token: string; apiUrl: string | undefined }): Html => {
   const url = made.apiUrl ?? "https://<the API's address>";
   return layout({
-    title: "Copy your token now",
+    title: texts.tokenCreatedTitle().text,
     wide: true,
-    body: html`<p class="lead">“${made.label}” is created. It is shown only now: copy it to where you keep passwords, or into the program that uses it.</p>
+    body: html`<p class="lead">${texts.tokenCreated(made).text}</p>
 <div class="field"><label for="made-token">Token</label>
-<p class="hint" id="made-token-hint">Select all of it (Ctrl+A) and copy it (Ctrl+C).</p>
+<p class="hint" id="made-token-hint">${texts.tokenCopyHint().text}</p>
 <textarea id="made-token" rows="2" readonly autofocus autocomplete="off" spellcheck="false" aria-describedby="made-token-hint">${made.token}</textarea></div>
 <h2>Use it</h2>
 <ul class="uses">
-<li>In the command line, which asks for it: <code class="command">moorage login --token --url ${url}</code></li>
-<li>With SDKs and Terraform: as the API token, and <code>${url}</code> as the API's address.</li>
-<li>With curl: <code class="command">curl -H "Authorization: Bearer $MOORAGE_TOKEN" ${url}/v4/profile</code></li>
+<li>${texts.tokenForCommandLine().text} <code class="command">moorage login --token --url ${url}</code></li>
+<li>${texts.tokenForSdks().text} <code>${url}</code></li>
+<li>For curl: <code class="command">curl -H "Authorization: Bearer $MOORAGE_TOKEN" ${url}/v4/profile</code></li>
 </ul>
 <p><a class="button" href="/security">I have copied it</a></p>`,
   });

@@ -59,7 +59,7 @@ test("suspended and resumed, the same node is primary in the same term, and nobo
   await alice.post(`${database.url}/suspend`);
   await world.activities.applyChange(await operation());
   await report();
-  await world.activities.settleChange(await operation(), { done: true });
+  await world.activities.endChange(await operation(), { done: true });
   await alice.post(`${database.url}/resume`);
   const id = await operation();
 
@@ -69,7 +69,7 @@ test("suspended and resumed, the same node is primary in the same term, and nobo
   await report();
   expect(await world.activities.advanceBootstrap(id)).toEqual({ next: "bootstrapped" });
 
-  await world.activities.settleChange(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   expect([await primaryTerm(), await orders()]).toEqual([{ node: 0, term: 1, reason: "fenced" }, none]);
 });
 
@@ -85,7 +85,7 @@ test("a switchover makes another node primary in a higher term, by a handover th
   await report();
   expect(await world.activities.checkPrimary(id, "switch 1")).toBe(true);
   await world.activities.endPrimaryRequest(id, "switch 1");
-  await world.activities.settleSwitchover(id, { done: true });
+  await world.activities.endChange(id, { done: true });
 
   expect(await primaryTerm()).toEqual({ node: 1, term: 2, reason: "fenced" });
   await report();
@@ -131,7 +131,7 @@ test("the primary restores, and the others clone from it", async () => {
   const switchover = await operation();
   await world.activities.requestPrimary(switchover, "switch 1");
   await report();
-  await world.activities.settleSwitchover(switchover, { done: true });
+  await world.activities.endChange(switchover, { done: true });
   expect(await primaryTerm()).toEqual({ node: 1, term: 6, reason: "fenced" });
   const backup = await hasBackup(world, database);
   await passed(60);
@@ -155,7 +155,7 @@ test("the primary restores, and the others clone from it", async () => {
   expect(archivers).toEqual([false, true, false]);
   await report();
   expect(await world.checkPhase(id, "recloned")).toEqual({ state: "observed" });
-  await world.activities.settleRestore(id, { done: true });
+  await world.activities.endChange(id, { done: true });
   expect([await primaryTerm(), await orders()]).toEqual([{ node: 1, term: 6, reason: "fenced" }, none]);
 });
 
@@ -167,7 +167,7 @@ test("undeleted, the first of its new nodes is primary in a term that no host ha
   const deletion = await operation();
   await world.activities.setTombstones(deletion);
   await report();
-  await world.activities.settleDelete(deletion, { done: true });
+  await world.activities.endChange(deletion, { done: true });
   for (const { node, cluster } of before) leaveGroup(cluster?.group as string, node);
 
   await world.operator.post(`/admin/databases/${database.id}/undelete`, {});

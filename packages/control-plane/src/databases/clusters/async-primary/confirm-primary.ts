@@ -1,8 +1,8 @@
+import { agreedPrimary } from "@moorage/contract/agent";
 import type { HostsToWake } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import type { ObservedMember } from "../health/member-condition.ts";
-import { agreedPrimary } from "../rolling/order.ts";
 import { confirmPrimary, findPrimary, sendPrimary } from "./primary-store.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function confirmWhenHealthy(
 ): Promise<HostsToWake> {
   const primary = await findPrimary(tx, database);
   if (primary === undefined || primary.reason === "fenced") return { hosts: [] };
-  const agreed = agreedPrimary(members.map(({ node, report }) => ({ node, group: report })));
+  const agreed = agreedPrimary(members);
   if (agreed !== primary.node || members.some(({ report }) => report?.term !== primary.term)) return { hosts: [] };
   return sendPrimary(tx, database, await confirmPrimary(tx, database, primary, at));
 }

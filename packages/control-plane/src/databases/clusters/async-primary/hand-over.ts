@@ -2,6 +2,7 @@ import { findNodes, type NodeRow, type HostsToWake, setDesiredSpecs } from "#fle
 import type { Tx } from "#platform/db/database.ts";
 import { type SpecContext, specsOf } from "../../desired-specs.ts";
 import { isReachable, type ObservedMember } from "../health/member-condition.ts";
+import { texts } from "../texts.ts";
 import { confirmPrimary, findPrimary, setPrimary } from "./primary-store.ts";
 
 type Context = SpecContext & { operation: { id: number } };
@@ -23,8 +24,7 @@ export async function handOver(
 ): Promise<HostsToWake | string> {
   const { database, operation } = context;
   const primary = await findPrimary(tx, database);
-  if (primary === undefined || primary.node === to)
-    return "its nodes do not agree yet on who leads. Try again in a moment.";
+  if (primary === undefined || primary.node === to) return texts.noAgreedPrimary().text;
   await setPrimary(tx, database, { node: to, reason: "handover", from: primary.node }, at);
   const specs = await specsOf(tx, await nodesOf(tx, context), context);
   const toWake = await setDesiredSpecs(tx, operation.id, `handover ${phase}`, specs);

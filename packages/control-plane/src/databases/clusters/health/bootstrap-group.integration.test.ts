@@ -7,6 +7,7 @@ import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { leaveGroup, simulateMember } from "#testing/simulated-group.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -135,7 +136,7 @@ test("each lacks what another has: nobody bootstraps, and its tenant learns who 
   expect(permitted.size).toBe(0);
   expect(await eventOf(world)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("Ask the operator"),
+    message: expect.stringContaining(texts.bootstrapNodesDiverged().text),
   });
 });
 
@@ -150,7 +151,10 @@ test("bootstrapping with less than the archive needs the operator's consent, and
   await cluster.checkAfter(6, all);
   await cluster.untilEnded("bootstrapGroup");
   expect(permitted.size).toBe(0);
-  expect(await eventOf(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 transactions") });
+  expect(await eventOf(world)).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining(texts.bootstrapBackupsAhead({ leftOut: 3 }).text),
+  });
 
   await world.operator.post(`/admin/databases/${cluster.database.id}/bootstrap`, { accept_loss: true });
   await cluster.untilEnded("bootstrapGroup");
@@ -158,6 +162,7 @@ test("bootstrapping with less than the archive needs the operator's consent, and
   expect(await world.lastOperation()).toMatchObject({
     outcome: "done",
     message: expect.stringContaining("without 3 transactions that its backups have"),
+    message_code: "archive.transactions_left_out",
   });
 });
 
@@ -196,8 +201,8 @@ test("with a dead host the operator accepts the loss, and the others bootstrap w
 
   const refusals = [await bootstrap({}), await bootstrap({ accept_loss: true })];
   expect(refusals).toMatchObject([
-    { status: 400, body: { errors: [{ reason: expect.stringContaining("--accept-loss") }] } },
-    { status: 400, body: { errors: [{ reason: expect.stringContaining(`moorage host dead ${name}`) }] } },
+    { status: 400, body: { errors: [{ reason: texts.bootstrapLossNotAccepted({ hosts: [name] }).text }] } },
+    { status: 400, body: { errors: [{ reason: texts.bootstrapHostsNotDead({ hosts: [name] }).text }] } },
   ]);
   await world.operator.post(`/admin/hosts/${name}/dead`, {});
   expect(await bootstrap({ accept_loss: true })).toMatchObject({ status: 200 });

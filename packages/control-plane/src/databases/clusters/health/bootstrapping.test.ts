@@ -1,5 +1,6 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
+import { texts } from "../texts.ts";
 import { type BootstrapMember, nextOfFollowing, nextOfBootstrap } from "./bootstrapping.ts";
 
 const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
@@ -30,24 +31,24 @@ const dead = { dead: true, followed: false, report: null } as const;
 const permitted = { bootstrap: "p" } as const;
 
 test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next: object]>([
-  ["equals: the first begins", three(), false, { do: "bootstrap", node: "n0" }],
-  ["the most advanced begins", three({}, { report: outOfGroup(7) }, {}), false, { do: "bootstrap", node: "n1" }],
+  ["equals: the first bootstraps", three(), false, { do: "bootstrap", node: "n0" }],
+  ["the most advanced bootstraps", three({}, { report: outOfGroup(7) }, {}), false, { do: "bootstrap", node: "n1" }],
   [
-    "one in an error has told what it has",
+    "one in an error has reported what it has",
     three({ report: outOfGroup(9, { state: "error" }) }),
     false,
     { do: "bootstrap", node: "n0" },
   ],
-  ["one has not said that its permission is gone", three({}, {}, { followed: false }), false, { do: "wait" }],
+  ["one has not reported that its permission is gone", three({}, {}, { followed: false }), false, { do: "wait" }],
   [
-    "one has not told what it has",
+    "one has not reported what it has",
     three({ report: { state: "away", online: 0, shared: false } }),
     false,
     { do: "wait" },
   ],
-  ["one says nothing", three({ report: null }), false, { do: "wait" }],
+  ["one has not reported", three({ report: null }), false, { do: "wait" }],
   ["one is in a group: the others join it", three({ report: isolated }), false, { do: "wait" }],
-  ["one is on its way into a group", three({ report: { ...isolated, state: "recovering" } }), false, { do: "wait" }],
+  ["one is joining a group", three({ report: { ...isolated, state: "recovering" } }), false, { do: "wait" }],
   ["a permission is out, and not used yet", three(permitted), false, { do: "wait" }],
   [
     "a permission was used, and the group is gone",
@@ -69,8 +70,8 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
     { do: "bootstrap", node: "n1" },
   ],
   ["a host that is not dead is waited for all the same", three({}, { followed: false }, dead), true, { do: "wait" }],
-  ["the only one that is left begins", three(dead, {}, dead), true, { do: "bootstrap", node: "n1" }],
-  ["nobody is left", three(dead, dead, dead), true, { do: "fail", why: expect.any(String) }],
+  ["the only one that is left bootstraps", three(dead, {}, dead), true, { do: "bootstrap", node: "n1" }],
+  ["nobody is left", three(dead, dead, dead), true, { do: "fail", why: texts.bootstrapNoNodeLeft() }],
   [
     "each has something that another lacks",
     three(
@@ -78,10 +79,10 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
       { report: outOfGroup(5, { gtid: `${GROUP}:1-5,7c2a1d0e-0000-4000-8000-000000000001:1` }) },
     ),
     false,
-    { do: "fail", why: expect.stringContaining("another lacks") },
+    { do: "fail", why: texts.bootstrapNodesDiverged() },
   ],
   ["all are in it", [running(0, online), running(1, online), running(2, online)], false, { do: "done" }],
-  ["two are in it, one is on its way", [running(0, online), running(1, online), member(2)], false, { do: "wait" }],
+  ["two are in it, one is joining", [running(0, online), running(1, online), member(2)], false, { do: "wait" }],
   [
     "two are in it, and one cannot join with what it has",
     [running(0, online), running(1, online), member(2, { report: outOfGroup(9, { errant: "a:1" }) })],
@@ -100,11 +101,11 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
 });
 
 test.each<[what: string, members: BootstrapMember[], next: object]>([
-  ["nobody begins where one leads already", three(), { do: "wait" }],
+  ["nobody bootstraps where there is a primary", three(), { do: "wait" }],
   ["two are together, the third is not", [running(0, online), running(1, online), member(2)], { do: "wait" }],
   ["all are together", [0, 1, 2].map((ordinal) => running(ordinal, online)), { do: "done" }],
   [
-    "one that can never follow is not waited for",
+    "one that can never replicate is not waited for",
     [
       running(0, online),
       running(1, online),

@@ -1,4 +1,6 @@
 import type { GroupReport, NodeState } from "@moorage/contract/agent";
+import type { Text } from "@moorage/contract/texts";
+import { texts } from "../texts.ts";
 import { mostAdvanced } from "./most-advanced.ts";
 
 /** A member while its group is bootstrapped. */
@@ -22,7 +24,7 @@ export type BootstrapDecision =
   /** The permission was used and the group is gone again: withdraw it before another member gets one. */
   | { do: "withdraw" }
   | { do: "done" }
-  | { do: "fail"; why: string };
+  | { do: "fail"; why: Text };
 
 /**
  * The next step for members of which some are in no group. Two groups of one name would be two databases, so a
@@ -31,7 +33,7 @@ export type BootstrapDecision =
  */
 export function nextOfBootstrap(members: readonly BootstrapMember[], acceptsLoss: boolean): BootstrapDecision {
   const counted = acceptsLoss ? members.filter(({ dead }) => !dead) : members;
-  if (counted.length === 0) return { do: "fail", why: "none of its nodes is left." };
+  if (counted.length === 0) return { do: "fail", why: texts.bootstrapNoNodeLeft() };
   if (isBootstrapped(counted)) return { do: "done" };
   if (!counted.every(({ followed }) => followed)) return { do: "wait" };
   const holders = counted.flatMap(({ node, ordinal, report }) =>
@@ -43,8 +45,7 @@ export function nextOfBootstrap(members: readonly BootstrapMember[], acceptsLoss
   if (permitted !== undefined)
     return permitted.report?.bootstrapped === permitted.bootstrap ? { do: "withdraw" } : { do: "wait" };
   const first = mostAdvanced(holders);
-  if (first === undefined)
-    return { do: "fail", why: "each of its nodes has something that another lacks. Ask the operator." };
+  if (first === undefined) return { do: "fail", why: texts.bootstrapNodesDiverged() };
   return { do: "bootstrap", node: first.node, gtid: first.gtid };
 }
 

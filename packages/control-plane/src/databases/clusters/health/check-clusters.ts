@@ -13,6 +13,7 @@ import { observeCluster } from "./observe-cluster.ts";
 import { lockCluster, checkSilent, releaseFromDead, saveCluster } from "./check-store.ts";
 import { saveLostTransactions } from "./lost-transactions-store.ts";
 import { notifyChanges } from "./notify-changes.ts";
+import { texts } from "./texts.ts";
 
 export type HealthDeps = {
   db: Db;
@@ -78,7 +79,7 @@ async function checkCluster(deps: HealthDeps, tx: Tx, database: DatabaseRow, sin
   const isDone = (health.next.do === "nothing" && !seen.busy && areAllNotified) || isAtRest(database);
   await saveCluster(tx, database, {
     check_at: isDone ? null : new Date(now.getTime() + AGAIN_MS),
-    ...(isIdle ? { tenant_message: health.tenant, advice: health.operator } : {}),
+    ...(isIdle ? { tenant_message: health.tenant?.text ?? null, advice: health.operator?.text ?? null } : {}),
     ...(isIdle ? { degraded_since: health.status === "degraded" ? (cluster.degraded_since ?? now) : null } : {}),
   });
 }
@@ -93,19 +94,18 @@ async function notifyTenant(
   { before, health }: { before: string | null; health: Health },
   at: Date,
 ): Promise<void> {
-  if (health.tenant === before) return;
+  if ((health.tenant?.text ?? null) === before) return;
   const about = { accountId: database.account_id, entity: entityOf(database), cause: "health" };
   const event = { accountId: database.account_id, username: null, action: "database_degraded", at } as const;
   if (health.tenant === null) {
     await resolve(tx, about);
-    const message = "All of its nodes are healthy again.";
-    await emit(tx, { ...event, status: "finished", entity: about.entity, message });
+    await emit(tx, { ...event, status: "finished", entity: about.entity, message: texts.healthyAgain() });
     return;
   }
   const serves = health.healthy > 0;
   const notice: Notice = {
     ...{ type: "notice", severity: serves ? "major" : "critical", message: health.tenant, body: null },
-    label: serves ? "Database is degraded" : "Database has stopped",
+    label: serves ? texts.degradedTitle() : texts.stoppedTitle(),
   };
   await raise(tx, about, notice, at);
   await emit(tx, { ...event, status: "notification", entity: about.entity, message: health.tenant });

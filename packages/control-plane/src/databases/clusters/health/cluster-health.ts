@@ -1,6 +1,7 @@
 import type { DatabaseStatus } from "@moorage/contract";
 import type { PrimaryTerm } from "@moorage/contract/agent";
-import { adviceOf, sentenceOf } from "./health-sentences.ts";
+import type { Text } from "@moorage/contract/texts";
+import { adviceOf, noticeOf } from "./health-sentences.ts";
 import { type ObservedPrimary, type NextOfPrimary, nextOfPrimary } from "./primary-health.ts";
 import {
   type Condition,
@@ -44,8 +45,8 @@ export type Health = {
   status: DatabaseStatus;
   next: Next;
   /** Null: the cluster is healthy. */
-  tenant: string | null;
-  operator: string | null;
+  tenant: Text | null;
+  operator: Text | null;
 };
 
 /** The messages about a cluster, and the next action. Pure: others act on it. */
@@ -60,7 +61,7 @@ export function judgeCluster(cluster: ObservedCluster, settings: HealthSettings)
   const primary = cluster.asynch?.primary;
   return {
     ...{ healthy, status: "degraded", next },
-    tenant: sentenceOf(cluster.label, members, next, primary),
+    tenant: noticeOf(cluster.label, members, next, primary),
     operator: adviceOf(members, next, primary),
   };
 }

@@ -17,7 +17,7 @@ test("a failover is one event, whoever reports it first; later reports add when 
   await cluster.change(0, 1, 2, { view: "v:2" });
   await cluster.after(1);
 
-  expect(await failoverEvents(cluster)).toEqual(["Node 1 leads in place of node 0"]);
+  expect(await failoverEvents(cluster)).toEqual(["Failover from node 0 to node 1"]);
   expect(await failovers(cluster)).toMatchObject({
     results: 1,
     data: [
@@ -37,7 +37,7 @@ test("the event has the duration of each phase, and the loss", async () => {
   await cluster.after(1);
 
   expect((await cluster.events("database_failover"))[0]?.message).toBe(
-    "Node 1 leads in place of node 0. From when node 0 was last seen well: 900 ms until it was missed, 6001 ms until another was elected, 6201 ms until clients were led there. Transactions lost: 0. GTID before: a:1-9. GTID after: a:1-9.",
+    "Failover from node 0 to node 1. After node 0 was last healthy: failure detected in 900 ms, node 1 elected in 6001 ms, clients forwarded to node 1 in 6201 ms. Transactions lost: 0. GTID before: a:1-9. GTID after: a:1-9.",
   );
 });
 
@@ -70,7 +70,7 @@ test("changes within one view are distinguished, also when the same nodes become
   }
 
   expect(await failoverEvents(cluster)).toEqual(
-    [1, 2, 0, 1].map((to, n) => `Node ${to} leads in place of node ${[0, 1, 2, 0][n]}`),
+    [1, 2, 0, 1].map((to, n) => `Failover from node ${[0, 1, 2, 0][n]} to node ${to}`),
   );
   expect((await failovers(cluster)).results).toBe(4);
 });

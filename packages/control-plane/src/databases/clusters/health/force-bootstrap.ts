@@ -1,9 +1,11 @@
 import { requireCurrent } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Text } from "@moorage/contract/texts";
 import { type DatabaseRow, lockDatabase } from "../../database-store.ts";
 import { continueWith } from "../../archive/branch-archive.ts";
 import { isCluster } from "../cluster-spec.ts";
+import { texts } from "../texts.ts";
 import { chooseSuccessor } from "./choose-successor.ts";
 import { type ObservedCluster, isAtHand } from "./cluster-health.ts";
 import { isReachable, type ObservedMember } from "./member-condition.ts";
@@ -15,7 +17,7 @@ type BootstrapRequest = { at: Date; deadlineSeconds: number; acceptsLoss: boolea
 /** `primary`: the new primary of an asynchronous cluster; `left_out`: how many archived transactions it lacks. */
 type Bootstrapped = { label: string; waits_for: string[]; primary?: number; left_out?: number };
 
-const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });
+const refused = (reason: Text): DomainError => new DomainError("wrong-state", { reason });
 
 /**
  * An operator bootstraps a group that no member may bootstrap by itself. Transactions that only a dead host had are
@@ -28,18 +30,17 @@ export async function forceBootstrap(
   { at, deadlineSeconds, acceptsLoss }: BootstrapRequest,
 ): Promise<Bootstrapped> {
   const owner = await tx.selectFrom("databases").select("account_id").where("id", "=", id).executeTakeFirst();
-  if (owner === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
+  if (owner === undefined) throw new DomainError("not-found", { reason: texts.databaseUnknown({ id }) });
   const database = await lockDatabase(tx, owner.account_id, id);
   if (database.deleted_at !== null || !isCluster(database) || !database.powered)
-    throw refused("Only a database of three nodes that runs has a group to begin.");
+    throw refused(texts.bootstrapNoCluster());
   await requireCurrent(tx);
   const cluster = await observeCluster(tx, database, { now: at });
   const { members, busy, status } = cluster;
-  if (busy)
-    throw refused(`It is being mended already (${Object.keys(repairs).join(" or ")}). See it with: moorage db list`);
-  if (!isAtHand(status)) throw refused(`It is ${status}: wait until that has ended.`);
+  if (busy) throw refused(texts.bootstrapRepairOpen({ kinds: Object.keys(repairs) }));
+  if (!isAtHand(status)) throw refused(texts.bootstrapWrongStatus({ status }));
   const inGroup = members.find(({ report, host }) => isReachable(host) && report?.state === "online" && report.shared);
-  if (inGroup !== undefined) throw refused("Two of its nodes are together: it has a group.");
+  if (inGroup !== undefined) throw refused(texts.bootstrapGroupExists());
   requireLossAccepted(members, acceptsLoss);
   if (cluster.asynch !== undefined) return makeSolePrimary(tx, database, cluster, { at, acceptsLoss });
   await openBootstrap(tx, database, acceptsLoss ? { accept_loss: true } : {}, { at, deadlineSeconds });
@@ -49,16 +50,10 @@ export async function forceBootstrap(
 
 function requireLossAccepted(members: readonly ObservedMember[], acceptsLoss: boolean): void {
   const missing = members.filter(({ host }) => !isReachable(host));
-  const names = missing.map(({ host }) => host.name);
-  if (missing.length > 0 && !acceptsLoss)
-    throw refused(
-      `${names.join(" and ")} cannot say what they have. Bring them back, or add --accept-loss: what only they had is lost then.`,
-    );
+  const hosts = missing.map(({ host }) => host.name);
+  if (missing.length > 0 && !acceptsLoss) throw refused(texts.bootstrapLossNotAccepted({ hosts }));
   const silent = missing.filter(({ host }) => !host.dead).map(({ host }) => host.name);
-  if (silent.length > 0)
-    throw refused(
-      `${silent.join(" and ")} may still run a group of their own. If they are gone for good, say so first: ${silent.map((name) => `moorage host dead ${name}`).join("; ")}`,
-    );
+  if (silent.length > 0) throw refused(texts.bootstrapHostsNotDead({ hosts: silent }));
 }
 
 /**
@@ -71,13 +66,12 @@ async function makeSolePrimary(
   { members, asynch }: ObservedCluster,
   { at, acceptsLoss }: Pick<BootstrapRequest, "at" | "acceptsLoss">,
 ): Promise<Bootstrapped> {
-  if (!acceptsLoss)
-    throw refused("Its nodes elect nobody. Add --accept-loss to have the one that has the most lead alone.");
+  if (!acceptsLoss) throw refused(texts.bootstrapNoElection());
   const current = members.find(
     ({ node, host, state }) => node === asynch?.primary?.node && isReachable(host) && state !== "failed",
   );
   const next = current ?? chooseSuccessor(members, asynch?.primary?.node ?? "", "");
-  if (typeof next === "string") throw refused("None of its nodes has said yet what it has. Try again in a moment.");
+  if (typeof next === "string") throw refused(texts.bootstrapNoReport());
   const gtid = members.find(({ node }) => node === next.node)?.report?.gtid;
   // A current primary has everything; it reports its term and no GTID set.
   const { leftOut } =

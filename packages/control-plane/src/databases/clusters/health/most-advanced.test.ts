@@ -10,7 +10,7 @@ test.each([
   ["of equals, the first", [`${A}:1-5`, `${A}:1-7`, `${A}:1-7`], "n1"],
   ["a gap is filled by another", [`${A}:1-7:9`, `${A}:1-9`, `${A}:1-6`], "n1"],
   ["all empty", ["", "", ""], "n0"],
-  ["the only one that told", [`${A}:1-5`], "n0"],
+  ["the only one that reported", [`${A}:1-5`], "n0"],
   ["each has what another lacks", [`${A}:1-5,${B}:1`, `${A}:1-7`, `${A}:1-6`], undefined],
 ])("the most advanced: %s", (_, gtids, node) => {
   expect(mostAdvanced(holders(gtids))?.node).toBe(node);

@@ -1,6 +1,6 @@
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../../database-store.ts";
-import { openWork } from "../../open-work.ts";
+import { openWork } from "../../changes/open-work.ts";
 import type { Next } from "./cluster-health.ts";
 
 type Deadlines = { changeDeadlineSeconds: number; restoreDeadlineSeconds: number };
@@ -21,9 +21,8 @@ export async function openRepair(
   const common = { username: null, at } as const;
   if (next.do === "replace")
     await openWork(tx, database, {
-      ...{ ...common, kind: "replaceNode", audited: "replace_node", detail: { node: next.node } },
+      ...{ ...common, kind: "replaceNode", detail: { node: next.node } },
       input: { node: next.node, ordinal: next.ordinal } satisfies ReplaceInput,
-      events: ["database_node_replace"],
       // A replacement copies all data.
       deadlineSeconds: deadlines.restoreDeadlineSeconds,
     });
@@ -38,6 +37,5 @@ export const openBootstrap = (
   times: { at: Date; deadlineSeconds: number },
 ): Promise<void> =>
   openWork(tx, database, {
-    ...{ ...times, username: null, kind: "bootstrapGroup", audited: "bootstrap_group", detail: input, input },
-    events: ["database_group_form"],
+    ...{ ...times, username: null, kind: "bootstrapGroup", detail: input, input },
   });

@@ -57,7 +57,7 @@ export function startPromoting({ db, clock, log, hostSilentSeconds }: PromoteDep
   const loop = (async () => {
     while (!closed) {
       await round().catch((error: unknown) =>
-        log.warn({ err: error }, "could not look at leaders that have ended; the next round goes on"),
+        log.warn({ err: error }, "ended primaries could not be checked; the next round continues"),
       );
       if (!closed) await pause();
     }

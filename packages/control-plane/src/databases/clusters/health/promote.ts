@@ -6,10 +6,12 @@ import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
+import type { Text } from "@moorage/contract/texts";
 import { requireActionAllowed } from "../../database.ts";
 import { lockDatabase } from "../../database-store.ts";
 import { wakeHosts } from "../../desired-specs.ts";
 import { isAsynchronous, isCluster } from "../cluster-spec.ts";
+import { texts } from "../texts.ts";
 import { chooseSuccessor, type Successor } from "./choose-successor.ts";
 import { conditionOf, isReachable, type ObservedMember } from "./member-condition.ts";
 import { promoteTo } from "./promotion.ts";
@@ -18,8 +20,7 @@ import { observePrimary, observeMembers } from "./observe-cluster.ts";
 type PromoteDeps = { db: Db; clock: Clock };
 type PromoteRequest = { id: number; acceptsLoss: boolean };
 
-const refused = (why: string): DomainError =>
-  new DomainError("wrong-state", { reason: `Cannot promote a node of this database: ${why}` });
+const refused = (reason: Text): DomainError => new DomainError("wrong-state", { reason });
 
 /**
  * A tenant promotes another node although the primary may be alive. Transactions that only the old one has are lost, so
@@ -36,19 +37,15 @@ export async function promote(
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("promote a node of", database.status);
-    if (!isCluster(database))
-      throw refused("it has one node, and no other to lead. Only databases of three nodes (cluster_size 3) have one.");
-    if (!isAsynchronous(database))
-      throw refused("its nodes elect another by themselves as soon as two of them are together.");
+    if (!isCluster(database)) throw refused(texts.promoteSingleNode());
+    if (!isAsynchronous(database)) throw refused(texts.promoteElected());
     const now = deps.clock();
     const members = await observeMembers(tx, database, { now });
     const { primary, archived } = await observePrimary(tx, database, members);
     const old = primaryToReplace(members, primary);
     const next = successorOf(chooseSuccessor(members, old.node, archived));
     if (!acceptsLoss)
-      throw refused(
-        `${lastSeen(old, now)} Node ${next.ordinal} would lead in its place, and what it has not received is lost. Accept that with "accept_loss": true, or wait until node ${old.ordinal} is back.`,
-      );
+      throw refused(texts.promoteLossNotAccepted({ primary: old.ordinal, next: next.ordinal, ...lastSeen(old, now) }));
     const promoted = await promoteTo(
       tx,
       database,
@@ -65,26 +62,25 @@ export async function promote(
 function primaryToReplace(members: readonly ObservedMember[], primary: PrimaryTerm | undefined): ObservedMember {
   const conditions = members.map((member) => conditionOf(member, { hostSilentSeconds: Infinity }));
   const own = members.find(({ node }) => node === primary?.node);
-  if (primary === undefined || own === undefined || members.length < 3)
-    throw refused("not all of its nodes are known. Try again in a moment.");
+  if (primary === undefined || own === undefined || members.length < 3) throw refused(texts.promoteNodesUnknown());
   if (members.some(({ node }, n) => node !== own.node && conditions[n] === "healthy"))
-    throw refused("its other nodes follow the primary, so that it serves. A switchover loses nothing.");
+    throw refused(texts.promotePrimaryServes());
   const hasEnded = conditions[members.indexOf(own)] === "broken" || (own.report?.fenced ?? 0) >= primary.term;
-  if (isReachable(own.host) && !hasEnded)
-    throw refused("its primary is heard, so that it comes back by itself. Then a switchover loses nothing.");
+  if (isReachable(own.host) && !hasEnded) throw refused(texts.promotePrimaryReachable());
   return own;
 }
 
 function successorOf(next: Successor): Exclude<Successor, string> {
-  if (next === "wait") throw refused("its other nodes have not said yet what they have. Try again in a moment.");
-  if (next === "again") throw refused("none of its other nodes answers.");
-  if (next === "restore")
-    throw refused("its backups have more than the nodes that are left. Restore it to the newest point in time.");
+  if (next === "wait") throw refused(texts.promoteReplicasPending());
+  if (next === "again") throw refused(texts.promoteNoReplica());
+  if (next === "restore") throw refused(texts.promoteBackupsAhead());
   return next;
 }
 
-function lastSeen({ ordinal, host, unhealthySeconds }: ObservedMember, now: Date): string {
-  const seconds = Math.round(isReachable(host) ? unhealthySeconds : host.silentSeconds);
-  const at = toTimestamp(new Date(now.getTime() - seconds * 1000));
-  return `node ${ordinal} leads, and was last ${isReachable(host) ? "well" : "heard of"} at ${at} UTC, ${seconds} seconds ago.`;
+function lastSeen({ host, unhealthySeconds }: ObservedMember, now: Date) {
+  const [state, age] = isReachable(host)
+    ? (["healthy", unhealthySeconds] as const)
+    : (["seen", host.silentSeconds] as const);
+  const seconds = Math.round(age);
+  return { state, seconds, at: toTimestamp(new Date(now.getTime() - seconds * 1000)) };
 }

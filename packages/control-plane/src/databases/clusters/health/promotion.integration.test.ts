@@ -8,6 +8,7 @@ import { fencePrimary, setGtid, leaveTimeline } from "#testing/simulated-followi
 import { simulateMember } from "#testing/simulated-group.ts";
 import { watchedCluster } from "#testing/watched-cluster.ts";
 import { HOST_SILENT_SECONDS, newWorld, type World } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 import { startPromoting } from "./promote-successors.ts";
 import { createLostTransactionsJob } from "./lost-transactions-job.ts";
 
@@ -85,7 +86,7 @@ test("a promotion happens during another operation, which continues", async () =
   const cluster = await asynchCluster(world);
   await cluster.alice.put(cluster.database.url, { allow_list: HOME });
   const { id } = await world.lastOperation();
-  await world.activities.setDesiredAllowList(id);
+  await world.activities.applyChange(id);
   await fenced(cluster);
 
   const promoting = startPromoting({ ...world, log: createLog("test", "silent"), hostSilentSeconds: 300 });
@@ -96,7 +97,7 @@ test("a promotion happens during another operation, which continues", async () =
   await cluster.live();
 
   expect(await world.openOperations()).toEqual(["applyAllowList"]);
-  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "observed" });
 });
 
 test("a primary whose host is dead is succeeded, and only then replaced", async () => {
@@ -132,7 +133,7 @@ test("a primary that is only silent stays primary, however long, with advice on 
 
   expect(await cluster.primary()).toEqual({ node: 0, term: 1, reason: "fenced" });
   expect([await cluster.status(), await world.openOperations()]).toEqual(["degraded", []]);
-  expect((await cluster.events("database_degraded")).at(-1)?.message).toContain("(promote)");
+  expect((await cluster.events("database_degraded")).at(-1)?.message_code).toBe("cluster.primary_unreachable");
   expect(await cluster.advice()).toContain(`moorage host dead ${(await cluster.hostOf(0)).name}`);
 });
 
@@ -145,21 +146,18 @@ test("a tenant can only promote over an unreachable primary, and must accept the
   };
   const { url } = cluster.database;
   const group = await activeCluster(world, cluster.alice, cluster.hosts);
-  expect(await promote(group.url)).toEqual([400, expect.stringContaining("elect another by themselves")]);
-  expect(await promote(url, { accept_loss: true })).toEqual([
-    400,
-    expect.stringContaining("A switchover loses nothing"),
-  ]);
+  expect(await promote(group.url)).toEqual([400, texts.promoteElected().text]);
+  expect(await promote(url, { accept_loss: true })).toEqual([400, texts.promotePrimaryServes().text]);
   await cluster.have(9, 4, 5);
   await cluster.lose(0);
   await cluster.live();
-  expect(await promote(url)).toEqual([400, expect.stringContaining("its primary is heard")]);
+  expect(await promote(url)).toEqual([400, texts.promotePrimaryReachable().text]);
 
   await cluster.after(40);
   const at = new Date(world.time.now.getTime() - 40_000).toISOString().slice(0, 19);
   expect(await promote(url)).toEqual([
     400,
-    `Cannot promote a node of this database: node 0 leads, and was last heard of at ${at} UTC, 40 seconds ago. Node 2 would lead in its place, and what it has not received is lost. Accept that with "accept_loss": true, or wait until node 0 is back.`,
+    texts.promoteLossNotAccepted({ primary: 0, next: 2, state: "seen", at, seconds: 40 }).text,
   ]);
   expect(await cluster.primary()).toMatchObject({ node: 0, term: 1 });
 
@@ -199,7 +197,7 @@ test("what only the old primary has is saved, named in one event, and deleted af
 
   const [event, ...more] = await cluster.events("database_failover");
   expect(event?.message).toContain(
-    `Transactions lost: 4. Your operator keeps them as ${saved_errant.name} until ${keptUntil} UTC.`,
+    `Transactions lost: 4. The operator keeps them as ${saved_errant.name} until ${keptUntil} UTC.`,
   );
   expect(more).toEqual([]);
   const failovers = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { GroupReport } from "@moorage/contract/agent";
+import type { Text } from "@moorage/contract/texts";
 import type { Judged } from "./member-condition.ts";
 import { lossOf, phasesOf, receiptOf } from "./receipt.ts";
+import { texts } from "./texts.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const at = "2026-01-01T00:00:00Z";
@@ -24,9 +26,9 @@ const follows = { state: "online", role: "secondary", online: 3, shared: true } 
 /** How the primary of the terms before 3 is observed. */
 const olds: Record<string, Partial<Judged> | undefined> = {
   "was replaced": undefined,
-  "has said nothing since": { report: { ...follows, role: "primary", term: 2 } },
+  "has not reported since": { report: { ...follows, role: "primary", term: 2 } },
   follows: { report: { ...follows, term: 3 } },
-  "leads again, later": { report: { ...follows, role: "primary", term: 4 } },
+  "is primary again, later": { report: { ...follows, role: "primary", term: 4 } },
   "has four of its own": { report: { ...outOfGroup, errant: `${A}:6-9` } },
   "has four of its own, saved": { report: { ...outOfGroup, errant: `${A}:6-9`, saved_errant: saved(`${A}:6-9`) } },
   "has four of its own, and saved others before": {
@@ -52,29 +54,29 @@ const aftermath = (kind: string, minutes: number) => {
   return { planned: false, timeline: TIMELINE, old, now: new Date(Date.parse(at) + minutes * 60_000) };
 };
 const change = { view: "3e11fa47.3", group_id: TIMELINE, at: new Date(at) };
-const unknown = (why: string) => ({ lost: null, why: expect.stringContaining(why) });
+const unknown = (why: Text) => ({ lost: null, why });
 
 test.each([
   ["follows", 1, { lost: 0 }],
-  ["leads again, later", 1, { lost: 0 }],
-  ["has said nothing since", 9, undefined],
-  ["has said nothing since", 10, unknown("ten minutes")],
+  ["is primary again, later", 1, { lost: 0 }],
+  ["has not reported since", 9, undefined],
+  ["has not reported since", 10, unknown(texts.lossUnknownLate())],
   ["has four of its own", 1, undefined],
   ["has four of its own", 10, { lost: 4 }],
   ["has four of its own, saved", 1, { lost: 4, saved: "lost/2.ab" }],
   ["has four of its own, and saved others before", 1, undefined],
   ["has four of its own on a dead host", 1, { lost: 4 }],
   ["is on a silent host", 9, undefined],
-  ["is on a dead host", 1, unknown("host")],
-  ["was replaced", 1, unknown("took the place")],
-  ["cannot be read", 1, unknown("cannot be read")],
+  ["is on a dead host", 1, unknown(texts.lossUnknownHostGone())],
+  ["was replaced", 1, unknown(texts.lossUnknownReplaced())],
+  ["cannot be read", 1, unknown(texts.lossUnknownUnreadable())],
 ])("the old primary %s, %i minutes later: %j", (kind, minutes, loss) => {
   expect(lossOf(change, aftermath(kind, minutes))).toEqual(loss);
 });
 
 test("a planned change loses nothing, and after a change of timeline the loss is unknown", () => {
-  expect(lossOf(change, { ...aftermath("has said nothing since", 0), planned: true })).toEqual({ lost: 0 });
-  expect(lossOf(change, { ...aftermath("follows", 1), timeline: A })).toEqual(unknown("restored"));
+  expect(lossOf(change, { ...aftermath("has not reported since", 0), planned: true })).toEqual({ lost: 0 });
+  expect(lossOf(change, { ...aftermath("follows", 1), timeline: A })).toEqual(unknown(texts.lossUnknownRestored()));
 });
 
 test("saved lost transactions are named, with their expiry", () => {
@@ -82,18 +84,19 @@ test("saved lost transactions are named, with their expiry", () => {
     ...{ from: 0, to: 1, planned: false, reports: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
     saved: { name: "lost/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
   });
-  expect(receipt).toBe(
-    "Node 1 leads in place of node 0. Transactions lost: 4. Your operator keeps them as lost/2.ab until 2026-01-08T00:00:00 UTC.",
-  );
+  expect(receipt).toEqual({
+    code: "cluster.failover_receipt",
+    text: "Failover from node 0 to node 1. Transactions lost: 4. The operator keeps them as lost/2.ab until 2026-01-08T00:00:00 UTC.",
+  });
 });
 
 test("a long GTID set is cut, and an unknown loss is stated as unknown", () => {
   const receipt = receiptOf({
-    ...{ from: 0, to: 2, planned: true, reports: {}, loss: { lost: null, why: "it is gone" } as const },
+    ...{ from: 0, to: 2, planned: true, reports: {}, loss: unknown(texts.lossUnknownHostGone()) },
     ...{ gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`, gtid_after: null },
   });
-  expect(receipt).toMatch(
-    /^Node 2 leads in place of node 0, as was asked for\. Transactions lost: not known, because it is gone\. GTID before: /,
+  expect(receipt.text).toMatch(
+    /^Planned switchover from node 0 to node 2\. Transactions lost: unknown, because the host of the old primary is gone\. GTID before: /,
   );
-  expect(receipt.length).toBeLessThan(500);
+  expect(receipt.text.length).toBeLessThan(500);
 });

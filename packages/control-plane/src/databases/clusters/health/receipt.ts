@@ -2,7 +2,9 @@ import { toTimestamp } from "@moorage/contract";
 import { countMissing, parseGtidSet } from "@moorage/contract/agent";
 import type { Selectable } from "kysely";
 import type { Tables } from "#platform/db/tables.ts";
+import type { Text } from "@moorage/contract/texts";
 import { isSaved, type Judged } from "./member-condition.ts";
+import { texts } from "./texts.ts";
 
 export type ChangeRow = Selectable<Tables["primary_changes"]>;
 type Reports = ChangeRow["reports"];
@@ -28,7 +30,7 @@ export function phasesOf(reports: Reports): Phases {
 const WAITED_MS = 600_000;
 
 /** Null: unknown, for this reason. `saved`: the object that keeps the lost transactions. */
-export type Loss = { lost: number; saved?: string } | { lost: null; why: string };
+export type Loss = { lost: number; saved?: string } | { lost: null; why: Text };
 
 type Change = Pick<ChangeRow, "view" | "group_id" | "at">;
 /** `old`: the former primary, while it is a member. */
@@ -41,8 +43,8 @@ type Aftermath = { planned: boolean; timeline: string | null; old: Judged | unde
  */
 export function lossOf(change: Change, { planned, timeline, old, now }: Aftermath): Loss | undefined {
   if (planned) return { lost: 0 };
-  if (change.group_id !== timeline) return { lost: null, why: "it was restored before the old one was back" };
-  if (old === undefined) return { lost: null, why: "another node took the place of the old one" };
+  if (change.group_id !== timeline) return { lost: null, why: texts.lossUnknownRestored() };
+  if (old === undefined) return { lost: null, why: texts.lossUnknownReplaced() };
   const isLate = now.getTime() - change.at.getTime() >= WAITED_MS;
   // A report from before the member knew of the change does not count.
   const report = (old.report?.term ?? 0) >= termOf(change.view) ? old.report : null;
@@ -53,9 +55,9 @@ export function lossOf(change: Change, { planned, timeline, old, now }: Aftermat
     return isLate || old.host.dead ? { lost } : undefined;
   }
   if (report?.state === "online") return { lost: 0 };
-  if (old.host.dead) return { lost: null, why: "the host of the old one is gone" };
-  if (old.condition === "broken") return { lost: null, why: "the data of the old one cannot be read" };
-  return isLate ? { lost: null, why: "the old one was not back within ten minutes" } : undefined;
+  if (old.host.dead) return { lost: null, why: texts.lossUnknownHostGone() };
+  if (old.condition === "broken") return { lost: null, why: texts.lossUnknownUnreadable() };
+  return isLate ? { lost: null, why: texts.lossUnknownLate() } : undefined;
 }
 
 /** The view of an asynchronous cluster ends with its term. */
@@ -63,7 +65,8 @@ export const termOf = (view: string): number => Number(view.split(".").at(-1));
 
 /** GTID sets grow with the age of a database. */
 const SHOWN = 300;
-const shorten = (gtid: string): string => (gtid.length > SHOWN ? `${gtid.slice(0, SHOWN)}…` : gtid);
+const shorten = (gtid: string | null): string | null =>
+  gtid !== null && gtid.length > SHOWN ? `${gtid.slice(0, SHOWN)}…` : gtid;
 
 type Receipt = Pick<ChangeRow, "reports" | "gtid_before" | "gtid_after"> & {
   from: number;
@@ -75,25 +78,11 @@ type Receipt = Pick<ChangeRow, "reports" | "gtid_before" | "gtid_after"> & {
 };
 
 /** The message of the event. */
-export function receiptOf({ from, to, planned, reports, gtid_before, gtid_after, loss, saved }: Receipt): string {
-  const { missed, elected, led, all_led } = phasesOf(reports);
-  const timings = [
-    ...(missed === null ? [] : [`${missed} ms until it was missed`]),
-    ...(elected === null ? [] : [`${elected} ms until another was elected`]),
-    ...(led === null ? [] : [`${led} ms until clients were led there`]),
-    ...(all_led === null || all_led === led ? [] : [`${all_led} ms until all gates did`]),
-  ];
-  const sets = [
-    ...(gtid_before === null ? [] : [`GTID before: ${shorten(gtid_before)}.`]),
-    ...(gtid_after === null ? [] : [`GTID after: ${shorten(gtid_after)}.`]),
-  ];
-  return [
-    `Node ${to} leads in place of node ${from}${planned ? ", as was asked for" : ""}.`,
-    ...(timings.length === 0 ? [] : [`From when node ${from} was last seen well: ${timings.join(", ")}.`]),
-    `Transactions lost: ${loss.lost ?? `not known, because ${loss.why}`}.`,
-    ...(saved === undefined
-      ? []
-      : [`Your operator keeps them as ${saved.name} until ${toTimestamp(saved.expires_at)} UTC.`]),
-    ...sets,
-  ].join(" ");
+export function receiptOf({ from, to, planned, reports, gtid_before, gtid_after, loss, saved }: Receipt): Text {
+  return (planned ? texts.switchoverReceipt : texts.failoverReceipt)({
+    ...{ from, to, phases: phasesOf(reports) },
+    lost: loss.lost ?? texts.lossUnknown({ why: loss.why.text }).text,
+    saved: saved === undefined ? null : { name: saved.name, until: toTimestamp(saved.expires_at) },
+    ...{ gtidBefore: shorten(gtid_before), gtidAfter: shorten(gtid_after) },
+  });
 }

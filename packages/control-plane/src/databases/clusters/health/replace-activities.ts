@@ -1,18 +1,11 @@
-import {
-  allocateReplacement,
-  findNodes,
-  lockNodes,
-  type NodeRow,
-  type HostsToWake,
-  setDesiredSpecs,
-} from "#fleet/index.ts";
-import { findOperation } from "#operations/index.ts";
+import { allocateReplacement, findNodes, lockNodes, type NodeRow, setDesiredSpecs } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { ActivityDeps } from "../../activities.ts";
 import type { DatabaseRow } from "../../database-store.ts";
-import { type Settlement, settle } from "../../settle.ts";
-import { loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "../../desired-specs.ts";
+import type { Change } from "../../changes/change.ts";
+import { type ChangeContext, type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
+import { setDesiredFromRow, specsOf } from "../../desired-specs.ts";
 import { addMembers, markReplaced } from "../cluster-store.ts";
+import { texts } from "../texts.ts";
 import { isAtHand, judgeCluster } from "./cluster-health.ts";
 import { isReachable } from "./member-condition.ts";
 import { donorOf, hasStopped } from "./donor.ts";
@@ -23,31 +16,23 @@ import { observeCluster, observeMembers } from "./observe-cluster.ts";
 
 /** Why nothing was replaced. */
 export type Unreplaced = "no room" | "not needed" | "overtaken";
-type Context = Awaited<ReturnType<typeof loadDatabase>>;
 
 const PHASE = "replace";
 
 /** The steps of a replacement. Each is repeatable: it may have run before. */
-export const createReplaceActivities = ({
-  db,
-  clock,
-  zone,
-  archive,
-  hostSilentSeconds,
-}: Omit<ActivityDeps, "sealer"> & { hostSilentSeconds: number }) => {
+export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: number }) => {
+  const { clock, hostSilentSeconds } = engine;
   const settings = { hostSilentSeconds };
 
-  const place = async (tx: Tx, operationId: number): Promise<HostsToWake | Unreplaced> => {
-    const context = await loadDatabase(tx, operationId, archive);
-    const { database } = context;
-    if (await isRequested(tx, operationId)) return { hosts: [] };
-    // Read again under the row's lock: another operation that was requested meanwhile comes first.
-    const { settled_at, input } = await findOperation(tx, operationId);
-    if (settled_at !== null || isOvertaken(database)) return "overtaken";
-    const { node } = input as ReplaceInput;
+  const place = async (tx: Tx, context: ChangeContext): Promise<Taken<"placed" | Unreplaced>> => {
+    const { operation, database, isOpen } = context;
+    if (await isRequested(tx, operation.id)) return { answer: "placed" };
+    // Another operation that was requested meanwhile comes first.
+    if (!isOpen || isOvertaken(database)) return { answer: "overtaken" };
+    const { node } = operation.input as ReplaceInput;
     const cluster = await observeCluster(tx, database, { now: clock() });
     const { next } = judgeCluster({ ...cluster, busy: false, failedSeconds: {} }, settings);
-    if (next.do !== "replace" || next.node !== node) return "not needed";
+    if (next.do !== "replace" || next.node !== node) return { answer: "not needed" };
     const nodes = await lockNodes(
       tx,
       (await findNodes(tx, database.account_id, database.id)).map(({ id }) => id),
@@ -56,22 +41,26 @@ export const createReplaceActivities = ({
     const fresh = await replacementOf(tx, context, old);
     const isThere = cluster.members.some((member) => member.node === node && isReachable(member.host));
     const recloned = fresh ?? (isThere ? old : undefined);
-    if (recloned === undefined) return "no room";
+    if (recloned === undefined) return { answer: "no room" };
     const orders = {
-      [recloned.id]: { reclone: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
+      [recloned.id]: { reclone: { id: orderId(operation.id, PHASE), ...donorOf(cluster.members, node) } },
     };
     // The others learn the new member; for a member that is recloned in place nothing changes for them. Dead hosts are
     // not waited for: their members are replaced next.
     const dead = cluster.members.filter(({ host }) => host.dead).map((member) => member.node);
     const others = nodes.filter(({ id }) => id !== node && !dead.includes(id));
     const targets = fresh === undefined ? [old] : [...others, fresh];
-    return setDesiredSpecs(tx, operationId, PHASE, await specsOf(tx, targets, { ...context, zone, orders }), {
-      upTo: 100,
-    });
+    const specs = await specsOf(tx, targets, { ...context, orders });
+    const { hosts } = await setDesiredSpecs(tx, operation.id, PHASE, specs, { upTo: 100 });
+    return { answer: "placed", hosts };
   };
 
   /** A node on another host, which counts instead of the old one from now on. Undefined: there is no room. */
-  const replacementOf = async (tx: Tx, { database, plan }: Context, old: NodeRow): Promise<NodeRow | undefined> => {
+  const replacementOf = async (
+    tx: Tx,
+    { database, plan }: ChangeContext,
+    old: NodeRow,
+  ): Promise<NodeRow | undefined> => {
     await markReplaced(tx, old.id, clock());
     const fresh = await allocateReplacement(
       tx,
@@ -87,58 +76,44 @@ export const createReplaceActivities = ({
   };
 
   return {
-    placeReplacement: async (operationId: number): Promise<"placed" | Unreplaced> => {
-      const outcome = await db.transaction().execute((tx) => place(tx, operationId));
-      if (typeof outcome === "string") return outcome;
-      await wakeHosts(db, outcome);
-      return "placed";
-    },
+    placeReplacement: (operationId: number): Promise<"placed" | Unreplaced> => inOperation(engine, operationId, place),
 
     /** The old node's room stays reserved until its host confirms the removal, however long that host is away. */
-    tombstoneReplaced: async (operationId: number): Promise<void> => {
-      const toWake = await db.transaction().execute(async (tx) => {
-        const context = await loadDatabase(tx, operationId, archive);
-        const { node } = context.operation.input as ReplaceInput;
-        const replaced = await findReplaced(tx, node);
-        if (replaced === undefined) return { hosts: [] };
-        const specs = await specsOf(tx, [replaced], { ...context, zone });
-        return setDesiredSpecs(
-          tx,
-          operationId,
-          "tombstone",
-          specs.map((spec) => ({ ...spec, tombstone: { operation: operationId } })),
-        );
-      });
-      await wakeHosts(db, toWake);
-    },
+    tombstoneReplaced: (operationId: number): Promise<void> =>
+      inOperation(engine, operationId, async (tx, context) => {
+        const replaced = await findReplaced(tx, (context.operation.input as ReplaceInput).node);
+        if (replaced === undefined) return { answer: undefined };
+        const specs = await specsOf(tx, [replaced], context);
+        const tombstones = specs.map((spec) => ({ ...spec, tombstone: { operation: operationId } }));
+        return { answer: undefined, ...(await setDesiredSpecs(tx, operationId, "tombstone", tombstones)) };
+      }),
 
     /** No donor has been available for longer than a failover lasts: the group has to be bootstrapped first. */
     whyStuck: (operationId: number): Promise<string | undefined> =>
-      db.transaction().execute(async (tx) => {
-        const { database, operation } = await loadDatabase(tx, operationId, archive);
-        if (isOvertaken(database)) return "the database was asked for something else meanwhile.";
+      inOperation(engine, operationId, async (tx, { database, operation }) => {
+        if (isOvertaken(database)) return { answer: texts.operationOvertaken().text };
         const members = await observeMembers(tx, database, { now: clock() });
         const others = members.filter(({ ordinal }) => ordinal !== (operation.input as ReplaceInput).ordinal);
-        return others.every((member) => hasStopped(member, settings)) ? "the other nodes have stopped." : undefined;
+        const isStuck = others.every((member) => hasStopped(member, settings));
+        return { answer: isStuck ? texts.replacementWithoutDonor().text : undefined };
       }),
-
-    /** A failed replacement stays desired: late data are better than none. The health check finds what is missing. */
-    settleReplacing: async (operationId: number, settlement: Settlement): Promise<void> => {
-      const toWake = await db.transaction().execute(async (tx) => {
-        const context = await loadDatabase(tx, operationId, archive);
-        const operation = await settle(tx, operationId, settlement, clock());
-        if (operation === undefined || isOvertaken(context.database)) return undefined;
-        const without = settlement.done
-          ? await setDesiredFromRow(tx, operationId, "without orders", { ...context, zone })
-          : undefined;
-        await checkSoon(tx, context.database, clock());
-        return without;
-      });
-      if (toWake !== undefined) await wakeHosts(db, toWake);
-    },
   };
 };
 export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
+
+export const replaceNode: Change = {
+  audited: "replace_node",
+  events: ["database_node_replace"],
+  late: texts.replacementLate,
+  /** A failed replacement stays desired: late data are better than none. The health check finds what is missing. */
+  async end(tx, context, settlement, at) {
+    const { operation, database } = context;
+    if (isOvertaken(database)) return undefined;
+    const without = settlement.done ? await setDesiredFromRow(tx, operation.id, "without orders", context) : undefined;
+    await checkSoon(tx, database, at);
+    return without;
+  },
+};
 
 /** Deleted, or under another operation, which needs another state of its nodes. */
 const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);

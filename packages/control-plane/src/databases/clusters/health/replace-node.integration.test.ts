@@ -4,6 +4,7 @@ import { until } from "#testing/database-on-agent.ts";
 import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { HOST_SILENT_SECONDS, newWorld } from "#testing/world.ts";
+import { texts } from "../../workflows/texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -133,7 +134,10 @@ test("without room it stays degraded with the reason, and is tried again later",
   await cluster.checkAfter(GONE, [0, 1]);
   await cluster.untilEnded("replaceNode");
 
-  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("room") });
+  expect(await world.lastOperation()).toMatchObject({
+    outcome: "failed",
+    message: expect.stringContaining(texts.noCapacityForReplacement().text),
+  });
   expect([(await cluster.nodeAt(2)).id, await cluster.status()]).toEqual([old.id, "degraded"]);
   const { id } = await world.lastOperation();
   await cluster.checkAfter(60, [0, 1]);
@@ -167,7 +171,7 @@ test("a repeated step changes nothing", async () => {
 
   expect(await world.activities.placeReplacement(id)).toBe("placed");
   await world.activities.tombstoneReplaced(id);
-  await world.activities.settleReplacing(id, { done: false });
+  await world.activities.endChange(id, { done: false });
 
   const ofAll = (nodes: typeof before) => nodes.map((node) => [node.id, node.desired_generation, node.tombstoned]);
   expect(ofAll(await world.nodes())).toEqual(ofAll(before));

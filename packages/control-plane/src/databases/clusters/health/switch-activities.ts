@@ -1,14 +1,14 @@
 import { findNodes, findPhases, type HostsToWake, setDesiredSpecs } from "#fleet/index.ts";
-import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DesiredNode } from "#platform/db/tables.ts";
-import type { ActivityDeps } from "../../activities.ts";
 import { statusAfter } from "../../database.ts";
 import { saveDatabase } from "../../database-store.ts";
-import { type Settlement, settle } from "../../settle.ts";
-import { areThere, loadDatabase, type SpecContext, specsOf, wakeHosts } from "../../desired-specs.ts";
+import type { Change } from "../../changes/change.ts";
+import { type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
+import { areThere, type SpecContext, specsOf } from "../../desired-specs.ts";
 import { isAsynchronous } from "../cluster-spec.ts";
 import { endHandOver, HAND_OVER_MS, handOver, isPrimary } from "../async-primary/hand-over.ts";
+import { texts } from "../texts.ts";
 import { checkSoon } from "./check-store.ts";
 import { orderId } from "./order-id.ts";
 import { reportsOf } from "./report-store.ts";
@@ -27,69 +27,64 @@ export type PrimaryRequest = { state: "requested"; withinMs?: number } | { state
 /**
  * The steps of a planned change of the primary, in any operation of a database. Each attempt has a phase of its own.
  */
-export const createSwitchActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => ({
-  requestPrimary: async (operationId: number, phase: string): Promise<PrimaryRequest> => {
-    if (!phase.startsWith(SWITCH_PHASE)) throw new Error(`${phase} is no phase in which another is to lead.`);
-    const outcome = await db
-      .transaction()
-      .execute(async (tx): Promise<(HostsToWake & { withinMs?: number }) | string> => {
-        const context = await loadDatabase(tx, operationId, archive);
-        const { database } = context;
-        const limit = isAsynchronous(database) ? { withinMs: HAND_OVER_MS } : {};
-        if ((await requestedIn(tx, operationId, phase)) !== undefined) return { hosts: [], ...limit };
-        const nodes = await findNodes(tx, database.account_id, database.id);
-        const { settled_at } = await findOperation(tx, operationId);
-        if (settled_at !== null || !areThere(nodes)) return "it was asked for something else meanwhile.";
-        const chosen = choosePrimary(await observeMembers(tx, database, { now: clock() }));
-        if ("refused" in chosen) return chosen.refused;
-        if (isAsynchronous(database)) {
-          const given = await handOver(tx, { ...context, zone }, { phase, to: chosen.to, at: clock() });
-          return typeof given === "string" ? given : { ...given, ...limit };
-        }
-        const own = nodes.filter(({ id }) => id === chosen.to);
-        const orders = { [chosen.to]: { make_primary: orderId(operationId, phase) } };
-        return setDesiredSpecs(tx, operationId, phase, await specsOf(tx, own, { ...context, zone, orders }));
-      });
-    if (typeof outcome === "string") return { state: "refused", why: outcome };
-    await wakeHosts(db, outcome);
-    return { state: "requested", ...(outcome.withinMs === undefined ? {} : { withinMs: outcome.withinMs }) };
-  },
+export const createSwitchActivities = (engine: Engine) => ({
+  requestPrimary: (operationId: number, phase: string): Promise<PrimaryRequest> =>
+    inOperation(engine, operationId, async (tx, context): Promise<Taken<PrimaryRequest>> => {
+      if (!phase.startsWith(SWITCH_PHASE)) throw new Error(`${phase} is no phase of a switchover.`);
+      const { database, isOpen } = context;
+      const answer = {
+        state: "requested",
+        ...(isAsynchronous(database) ? { withinMs: HAND_OVER_MS } : {}),
+      } as const;
+      if ((await requestedIn(tx, operationId, phase)) !== undefined) return { answer };
+      const nodes = await findNodes(tx, database.account_id, database.id);
+      if (!isOpen || !areThere(nodes)) return refused(texts.operationOvertaken().text);
+      const chosen = choosePrimary(await observeMembers(tx, database, { now: engine.clock() }));
+      if ("refused" in chosen) return refused(chosen.refused.text);
+      if (isAsynchronous(database)) {
+        const given = await handOver(tx, context, { phase, to: chosen.to, at: engine.clock() });
+        return typeof given === "string" ? refused(given) : { answer, hosts: given.hosts };
+      }
+      const own = nodes.filter(({ id }) => id === chosen.to);
+      const orders = { [chosen.to]: { make_primary: orderId(operationId, phase) } };
+      const specs = await specsOf(tx, own, { ...context, orders });
+      return { answer, hosts: (await setDesiredSpecs(tx, operationId, phase, specs)).hosts };
+    }),
 
   /** True when the requested member is primary and another host confirms it. */
   checkPrimary: (operationId: number, phase: string): Promise<boolean> =>
-    db.transaction().execute(async (tx) => {
+    engine.db.transaction().execute(async (tx) => {
       const requested = await requestedIn(tx, operationId, phase);
       if (requested === undefined) return false;
       return isPrimary({ report: (await reportsOf(tx, [{ id: requested.node }])).get(requested.node) ?? null });
     }),
 
   /** Withdraws the request, whether the member is primary or not: a late change must not move clients again. */
-  endPrimaryRequest: async (operationId: number, phase: string): Promise<void> => {
-    const toWake = await db.transaction().execute(async (tx) => {
-      const context = await loadDatabase(tx, operationId, archive);
-      return takeBack(tx, { ...context, zone }, phase, clock());
-    });
-    await wakeHosts(db, toWake);
-  },
-
-  settleSwitchover: async (operationId: number, settlement: Settlement): Promise<void> => {
-    const toWake = await db.transaction().execute(async (tx) => {
-      const context = await loadDatabase(tx, operationId, archive);
-      const operation = await settle(tx, operationId, settlement, clock());
-      if (operation === undefined) return { hosts: [] };
-      const { account_id, id, status } = context.database;
-      await saveDatabase(tx, account_id, id, {
-        status: statusAfter("switchover", status, settlement),
-        updated_at: clock(),
-      });
-      const without = await takeBack(tx, { ...context, zone }, ONLY_TRY, clock());
-      await checkSoon(tx, context.database, clock());
-      return without;
-    });
-    await wakeHosts(db, toWake);
-  },
+  endPrimaryRequest: (operationId: number, phase: string): Promise<void> =>
+    inOperation(engine, operationId, async (tx, context) => ({
+      answer: undefined,
+      hosts: (await takeBack(tx, context, phase, engine.clock())).hosts,
+    })),
 });
 export type SwitchActivities = ReturnType<typeof createSwitchActivities>;
+
+const refused = (why: string): Taken<PrimaryRequest> => ({ answer: { state: "refused", why } });
+
+export const switchOver: Change = {
+  audited: "switch_over_database",
+  events: ["database_switchover"],
+  late: texts.switchoverLate,
+  async end(tx, context, settlement, at) {
+    const { account_id, id, status } = context.database;
+    await saveDatabase(tx, account_id, id, {
+      status: statusAfter("switchover", status, settlement),
+      updated_at: at,
+    });
+    const without = await takeBack(tx, context, ONLY_TRY, at);
+    await checkSoon(tx, context.database, at);
+    return without;
+  },
+};
 
 type Context = SpecContext & { operation: { id: number } };
 

@@ -6,6 +6,7 @@ import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { watchedCluster } from "#testing/watched-cluster.ts";
 import { newWorld } from "#testing/world.ts";
+import { texts } from "../texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -50,7 +51,7 @@ test("a requested change is reported as planned, with its operation", async () =
   expect(body.data).toMatchObject([{ planned: true, from_node: 0, to_node: 1 }]);
   expect((await world.events()).find(({ action }) => action === "database_failover")).toMatchObject({
     operation_id: (await world.lastOperation()).id,
-    message: expect.stringContaining("as was asked for"),
+    message_code: "cluster.switchover_receipt",
   });
 });
 
@@ -98,17 +99,18 @@ test.each([
   [
     "with a node that is not healthy",
     { online: 2, shared: false, state: "recovering" },
-    /2 of its 3 nodes are healthy/,
+    texts.nodesUnhealthy({ healthy: 2 }),
   ],
-  ["with a long backlog on both others", { backlog_seconds: 8 }, /8 seconds of changes/],
-] as const)("it is refused %s, and nothing changes", async (_, report, reason) => {
+  ["with a long backlog on both others", { backlog_seconds: 8 }, texts.replicasBehind({ seconds: 8, most: 5 })],
+] as const)("it is refused %s, and nothing changes", async (_, report, why) => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.reportAll({}, "backlog_seconds" in report ? report : {}, report);
 
   const reply = await cluster.alice.post(`${cluster.database.url}/switchover`);
 
-  expect(reply).toMatchObject({ status: 400, body: { errors: [{ reason: expect.stringMatching(reason) }] } });
+  const reason = texts.switchoverNotPossible({ why: why.text }).text;
+  expect(reply).toMatchObject({ status: 400, body: { errors: [{ reason }] } });
   expect([await cluster.status(), await world.openOperations()]).toEqual(["active", []]);
 });
 
@@ -117,6 +119,6 @@ test("a database of one node has no other to switch to", async () => {
   const { alice, database } = await databaseFixture(world);
 
   expect(await alice.post(`${database.url}/switchover`)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("one node") }] } },
+    ...{ status: 400, body: { errors: [{ reason: texts.switchoverSingleNode().text }] } },
   });
 });

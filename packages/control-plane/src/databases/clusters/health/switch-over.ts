@@ -2,18 +2,19 @@ import type { Principal } from "#identity/index.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import type { ChangeDeps } from "../../change-database.ts";
+import type { Text } from "@moorage/contract/texts";
+import type { ChangeDeps } from "../../changes/change-database.ts";
 import { requireActionAllowed, statusDuring } from "../../database.ts";
 import { lockDatabase, saveDatabase } from "../../database-store.ts";
-import { openWork } from "../../open-work.ts";
+import { openWork } from "../../changes/open-work.ts";
 import { isCluster } from "../cluster-spec.ts";
+import { texts } from "../texts.ts";
 import { observeMembers } from "./observe-cluster.ts";
 import { choosePrimary } from "./switchable.ts";
 
 export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDeadlineSeconds: number };
 
-const refused = (why: string): DomainError =>
-  new DomainError("wrong-state", { reason: `Cannot switch over this database: ${why}` });
+const refused = (reason: Text): DomainError => new DomainError("wrong-state", { reason });
 
 /**
  * Requests a planned change of the primary: refused where clients would have to wait, or no other node can become
@@ -25,15 +26,13 @@ export async function switchOver(deps: SwitchDeps, by: Principal, id: number, id
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("switch over", database.status);
-    if (!isCluster(database))
-      throw refused("it has one node, and no other to lead. Only databases of three nodes (cluster_size 3) have one.");
+    if (!isCluster(database)) throw refused(texts.switchoverSingleNode());
     const at = deps.clock();
     const chosen = choosePrimary(await observeMembers(tx, database, { now: at }));
-    if ("refused" in chosen) throw refused(chosen.refused);
+    if ("refused" in chosen) throw refused(texts.switchoverNotPossible({ why: chosen.refused.text }));
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("switchover"), updated_at: at });
     await openWork(tx, database, {
-      ...{ kind: "switchOver", audited: "switch_over_database", username: by.username, at },
-      events: ["database_switchover"],
+      ...{ kind: "switchOver", username: by.username, at },
       deadlineSeconds: deps.updateDeadlineSeconds,
     });
     await idempotency.keep(tx, {});

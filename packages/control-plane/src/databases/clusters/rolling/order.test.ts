@@ -1,6 +1,7 @@
+import { agreedPrimary } from "@moorage/contract/agent";
 import type { GroupReport } from "@moorage/contract/agent";
 import { describe, expect, test } from "vitest";
-import { agreedPrimary, type Course, nextStep, type RollingMember, type RollStep } from "./order.ts";
+import { type Course, nextStep, type RollingMember, type RollStep } from "./order.ts";
 
 const NAMES = ["zero", "one", "two"] as const;
 type Name = (typeof NAMES)[number];
@@ -34,10 +35,10 @@ function walk(members: RollingMember[], course: Course): string[] {
         if (member.node === node) Object.assign(member, { sent: true, progress: { state: "observed" } });
     } else if (step.step === "switch") {
       steps.push("switch");
-      const primary = agreedPrimary(members);
+      const primary = agreedPrimary(members.map(({ node, group }) => ({ node, report: group })));
       const next = NAMES.find((name) => name !== primary) as Name;
       for (const member of members) member.group = inGroup(next);
-    } else throw new Error(`It does not go on: ${step.step}.`);
+    } else throw new Error(`It does not continue: ${step.step}.`);
     if (steps.length > 9) throw new Error(steps.join(", "));
   }
   return steps;
@@ -97,7 +98,10 @@ describe("three healthy members before every step", () => {
 
 describe("what stops it", () => {
   test("a member that fails, or is late with its step, causes a rollback", () => {
-    expect(nextStep(cluster("zero", { one: failed }), inTime)).toEqual({ step: "back", why: "no such image" });
+    expect(nextStep(cluster("zero", { one: failed }), inTime)).toEqual({
+      step: "back",
+      why: { code: "database.host_reported", text: "no such image" },
+    });
     expect(nextStep(cluster("zero", { one: pending }), { ...inTime, stepIsLate: true })).toMatchObject({
       step: "back",
     });

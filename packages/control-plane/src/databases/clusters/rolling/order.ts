@@ -1,5 +1,8 @@
-import type { GroupReport } from "@moorage/contract/agent";
+import { agreedPrimary, type GroupReport } from "@moorage/contract/agent";
 import type { Progress } from "#fleet/index.ts";
+import type { Text } from "@moorage/contract/texts";
+import { texts as databaseTexts } from "../../texts.ts";
+import { texts } from "../texts.ts";
 
 /**
  * A change of three nodes, one at a time. The next step follows from their present state: the primary may have changed
@@ -34,55 +37,36 @@ export type RollStep =
   | { step: "switch" }
   | { step: "wait" }
   /** From now on all members return to the previous version. */
-  | { step: "back"; why: string }
-  | { step: "end"; done: boolean; why?: string };
-
-const LATE = "a host did not confirm it in time.";
-const NOT_HEALTHY = "not all of its nodes were healthy in time.";
-const NO_TIME = "its time was over before all of its nodes had it.";
+  | { step: "back"; why: Text }
+  | { step: "end"; done: boolean; why?: Text };
 
 /** Secondaries by their ordinals, then a switchover, then the old primary; each only while all three are healthy. */
 export function nextStep(members: readonly RollingMember[], course: Course): RollStep {
   const sent = members.filter((member) => member.sent);
   const unsent = members.filter((member) => !member.sent).sort((a, b) => a.ordinal - b.ordinal);
-  for (const { progress } of sent) if (progress.state === "failed") return failure(course, progress.message);
+  for (const { progress } of sent)
+    if (progress.state === "failed") return failure(course, databaseTexts.hostReported(progress));
   const broken = course.direction === "back" ? unsent.find(({ group }) => group?.state !== "online") : undefined;
   // Waiting until all are healthy would not end: this member is the one to repair.
   if (broken !== undefined) return { step: "change", node: broken.node };
   if (sent.some(({ progress }) => progress.state === "pending"))
-    return course.stepIsLate ? failure(course, LATE) : { step: "wait" };
+    return course.stepIsLate ? failure(course, databaseTexts.hostLate()) : { step: "wait" };
 
-  const primary = agreedPrimary(members);
+  const primary = agreedPrimary(members.map(({ node, group }) => ({ node, report: group })));
   if (unsent.length === 0)
     return primary === undefined && course.direction === "forward" && !course.timeIsShort
       ? { step: "wait" }
       : { step: "end", done: course.direction === "forward" };
-  if (course.timeIsShort) return outOfTime(course, primary === undefined ? NOT_HEALTHY : NO_TIME);
+  if (course.timeIsShort)
+    return outOfTime(course, primary === undefined ? texts.rollNodesUnhealthy() : texts.rollOutOfTime());
   if (primary === undefined) return { step: "wait" };
   const next = unsent.find(({ node }) => node !== primary);
   return next === undefined ? { step: "switch" } : { step: "change", node: next.node };
 }
 
 /** A member that cannot go back either stays as it is: the health check repairs the cluster. */
-const failure = ({ direction }: Course, why: string): RollStep =>
+const failure = ({ direction }: Course, why: Text): RollStep =>
   direction === "forward" ? { step: "back", why } : { step: "end", done: false };
 
-const outOfTime = ({ direction, canPause }: Course, why: string): RollStep =>
+const outOfTime = ({ direction, canPause }: Course, why: Text): RollStep =>
   direction === "forward" && !canPause ? { step: "back", why } : { step: "end", done: false, why };
-
-/**
- * The primary, if every member reports all of them online in the same view. A member that came back has created a new
- * view, so reports from before it left do not count.
- */
-export function agreedPrimary(members: readonly Pick<RollingMember, "node" | "group">[]): string | undefined {
-  const [first] = members.map(({ group }) => group);
-  const agree = members.every(
-    ({ group }) =>
-      group?.state === "online" &&
-      group.shared &&
-      group.online === members.length &&
-      group.view === first?.view &&
-      group.primary === first?.primary,
-  );
-  return agree ? members.find(({ node }) => node === first?.primary)?.node : undefined;
-}

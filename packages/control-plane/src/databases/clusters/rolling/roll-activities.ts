@@ -9,13 +9,14 @@ import {
 } from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import { findPlan, type Plan } from "#regions/index.ts";
-import type { ActivityDeps } from "../../activities.ts";
-import { previousOf } from "../../change-database.ts";
-import { changeOf } from "../../changes.ts";
-import type { Settlement } from "../../settle.ts";
-import { areThere, loadDatabase, specsOf, wakeHosts } from "../../desired-specs.ts";
+import { columnChangeOf, previousOf } from "../../changes/column-changes.ts";
+import { type ChangeContext, type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
+import type { Settlement } from "../../changes/settle.ts";
+import { areThere, specsOf } from "../../desired-specs.ts";
 import { reportsOf } from "../health/report-store.ts";
+import { texts } from "../texts.ts";
 import { type Course, nextStep, type RollingMember } from "./order.ts";
 import { hasVersion, versionOf } from "./own-version.ts";
 import { courseOf, lastStart, noteStep, rollOf, turnBack } from "./roll.ts";
@@ -27,31 +28,28 @@ export type Rolled =
   | { next: "settle"; settlement: Settlement }
   | { next: "ended" };
 
-type Taken = { rolled: Rolled; hosts: number[] };
-const rolled = (next: Rolled, hosts: number[] = []): Taken => ({ rolled: next, hosts });
+const rolled = (answer: Rolled, hosts: readonly number[] = []): Taken<Rolled> => ({ answer, hosts });
 
-export const createRollActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
+export const createRollActivities = (engine: Engine) => {
   /** Takes the next step from the members' present state. Repeatable: each step is stored before it is sent. */
-  const takeStep = async (tx: Tx, operationId: number): Promise<Taken> => {
-    const context = await loadDatabase(tx, operationId, archive);
-    // Read again under the row's lock: a settled operation stops here.
-    const operation = await findOperation(tx, operationId);
-    if (operation.settled_at !== null) return rolled({ next: "ended" });
-    const now = clock();
+  const takeStep = async (tx: Tx, context: ChangeContext): Promise<Taken<Rolled>> => {
+    const { operation } = context;
+    if (!context.isOpen) return rolled({ next: "ended" });
+    const now = engine.clock();
     const course = courseOf(operation, now);
     const target = course.direction === "forward" ? context : await asBefore(tx, context, operation);
-    const { database, engine } = target;
+    const { database, engine: version } = target;
     const nodes = await findNodes(tx, database.account_id, database.id);
-    if (!areThere(nodes)) return settled(operation, { done: false, why: "a host lost one of its nodes." });
-    const [reports, phases] = [await reportsOf(tx, nodes), await findPhases(tx, operationId)];
+    if (!areThere(nodes)) return settled(operation, { done: false, why: texts.rollNodeLost() });
+    const [reports, phases] = [await reportsOf(tx, nodes), await findPhases(tx, operation.id)];
     const members = nodes.map(
       (node): RollingMember => ({
-        ...{ node: node.id, ordinal: node.ordinal, sent: hasVersion(node.desired_spec, versionOf(database, engine)) },
+        ...{ node: node.id, ordinal: node.ordinal, sent: hasVersion(node.desired_spec, versionOf(database, version)) },
         progress: progressIn(phases, phaseOf(course.direction, node.id), node),
         group: reports.get(node.id) ?? null,
       }),
     );
-    const step = nextStep(members, { ...course, canPause: changeOf(operation.kind).pauses === true });
+    const step = nextStep(members, { ...course, canPause: columnChangeOf(operation.kind).pauses === true });
     switch (step.step) {
       case "wait":
         return rolled({ next: "wait" });
@@ -63,40 +61,33 @@ export const createRollActivities = ({ db, clock, zone, archive }: Omit<Activity
         });
       case "change": {
         const own = nodes.filter(({ id }) => id === step.node);
-        const specs = await specsOf(tx, own, { ...target, zone, useRowVersion: true });
+        const specs = await specsOf(tx, own, { ...target, useRowVersion: true });
         const phase = phaseOf(course.direction, step.node);
-        const { hosts } = await setDesiredSpecs(tx, operationId, phase, specs, shareOf(course, phases, nodes.length));
+        const { hosts } = await setDesiredSpecs(tx, operation.id, phase, specs, shareOf(course, phases, nodes.length));
         await noteStep(tx, operation, now);
         return rolled({ next: "wait" }, hosts);
       }
       case "back":
         await turnBack(tx, operation, step.why, now);
-        return takeStep(tx, operationId);
+        return takeStep(tx, { ...context, operation: await findOperation(tx, operation.id) });
       case "end":
         return settled(operation, step);
     }
   };
 
   return {
-    advanceRoll: async (operationId: number): Promise<Rolled> => {
-      const taken = await db.transaction().execute((tx) => takeStep(tx, operationId));
-      await wakeHosts(db, taken);
-      return taken.rolled;
-    },
+    advanceRoll: (operationId: number): Promise<Rolled> => inOperation(engine, operationId, takeStep),
   };
 };
+export type RollActivities = ReturnType<typeof createRollActivities>;
 
 /** The first failure is the one that is reported. */
-function settled(operation: OperationRow, { done, why }: { done: boolean; why?: string }): Taken {
+function settled(operation: OperationRow, { done, why }: { done: boolean; why?: Text }): Taken<Rolled> {
   const message = rollOf(operation).back ?? why;
   return rolled({ next: "settle", settlement: { done, ...(message === undefined ? {} : { message }) } });
 }
 
-async function asBefore<Context extends Awaited<ReturnType<typeof loadDatabase>>>(
-  tx: Tx,
-  context: Context,
-  operation: OperationRow,
-): Promise<Context> {
+async function asBefore(tx: Tx, context: ChangeContext, operation: OperationRow): Promise<ChangeContext> {
   const database = { ...context.database, ...previousOf(operation) };
   return { ...context, database, plan: (await findPlan(tx, database.plan)) as Plan };
 }

@@ -24,7 +24,7 @@ test("a member is late after its share; before its spec was sent, only at the de
 });
 
 test("on the way back every second until the deadline is used", () => {
-  const goingBack = operation({ back: "it is broken" }, 2000);
+  const goingBack = operation({ back: { code: "database.host_reported", text: "it is broken" } }, 2000);
   expect(courseOf(goingBack, at(2000))).toMatchObject({ direction: "back", timeIsShort: false });
   expect(courseOf(goingBack, at(2001))).toMatchObject({ timeIsShort: true });
 });

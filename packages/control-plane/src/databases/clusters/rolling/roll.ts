@@ -1,5 +1,6 @@
 import { noteInOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Text } from "@moorage/contract/texts";
 import type { Course } from "./order.ts";
 
 /** The progress of a rolling change. Stored with its operation, because a worker may die at any step. */
@@ -9,7 +10,7 @@ export type Roll = {
   /** When the member being changed must be done. */
   step_until?: string;
   /** Why the change is rolled back. */
-  back?: string;
+  back?: Text;
 };
 
 /** Three members and a switchover. */
@@ -43,7 +44,7 @@ export const noteStep = (tx: Tx, operation: OperationRow, now: Date): Promise<un
 };
 
 /** Once: a rollback is never reversed. */
-export const turnBack = (tx: Tx, operation: OperationRow, why: string, now: Date): Promise<unknown> => {
+export const turnBack = (tx: Tx, operation: OperationRow, why: Text, now: Date): Promise<unknown> => {
   const { seconds } = rollOf(operation);
   const until = new Date(now.getTime() + seconds * 1000);
   return noteInOperation(tx, operation.id, { roll: { seconds, back: why } satisfies Roll }, until);

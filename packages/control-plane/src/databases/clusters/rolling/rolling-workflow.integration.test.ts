@@ -8,6 +8,7 @@ import { restartingMembers } from "#testing/restarting-members.ts";
 import { sweep } from "#testing/sweep.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
+import { texts } from "../../texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -81,10 +82,10 @@ test.each([
 });
 
 test.each([
-  { ordinal: 0, ask: patch, expectedMessage: "runs as before it: it is broken" },
-  { ordinal: 1, ask: patch, expectedMessage: "runs as before it: it is broken" },
-  { ordinal: 2, ask: resize, expectedMessage: "keeps the type that it had: it is broken" },
-])("node $ordinal fails: all are as before, on their hosts too", async ({ ordinal, ask, expectedMessage }) => {
+  { ordinal: 0, ask: patch, expected: texts.patchFailed({ why: "it is broken" }) },
+  { ordinal: 1, ask: patch, expected: texts.patchFailed({ why: "it is broken" }) },
+  { ordinal: 2, ask: resize, expected: texts.resizeFailed({ why: "it is broken" }) },
+])("node $ordinal fails: all are as before, on their hosts too", async ({ ordinal, ask, expected }) => {
   const fails = (spec: NodeSpec): string | undefined =>
     spec.ordinal === ordinal && (spec.engine.image === NEWER || spec.database.plan === LARGE.id)
       ? "it is broken"
@@ -98,8 +99,7 @@ test.each([
 
   expect(await fixture.view()).toMatchObject({ status: "active", type: CLUSTER_PLAN, updates: { pending: [{}] } });
   expect((await world.events()).at(-1)).toMatchObject({
-    status: "failed",
-    message: expect.stringContaining(expectedMessage),
+    ...{ status: "failed", message: expected.text, message_code: expected.code },
   });
   expect(fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
   expect(fixture.members.careless()).toEqual([]);

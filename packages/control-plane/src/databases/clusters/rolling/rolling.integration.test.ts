@@ -4,6 +4,8 @@ import { activeCluster, CLUSTER_PLAN } from "#testing/active-database.ts";
 import { restartingMembers } from "#testing/restarting-members.ts";
 import { simulateMember } from "#testing/simulated-group.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
+import { texts as databaseTexts } from "../../texts.ts";
+import { texts } from "../texts.ts";
 import type { Rolled } from "./roll-activities.ts";
 
 const [MADE_WITH, NEWER] = ["a".repeat(64), "c".repeat(64)];
@@ -39,7 +41,7 @@ type Fixture = Awaited<ReturnType<typeof createFixture>>;
 async function step(world: World, fixture: Fixture): Promise<Rolled> {
   const operationId = await fixture.operation();
   const rolled = await world.activities.advanceRoll(operationId);
-  if (rolled.next === "settle") await world.activities.settleChange(operationId, rolled.settlement);
+  if (rolled.next === "settle") await world.activities.endChange(operationId, rolled.settlement);
   if (rolled.next === "switch") {
     const specs = (await fixture.nodes()).map(({ desired_spec }) => desired_spec as NodeSpec);
     if (specs.some(({ cluster }) => cluster?.primary !== undefined)) await handOver(world, fixture, rolled.phase);
@@ -73,7 +75,7 @@ async function reset(world: World, fixture: Fixture): Promise<void> {
   await fixture.alice.post(`${fixture.database.url}/credentials/reset`);
   await world.activities.applyChange(await fixture.operation());
   await fixture.report();
-  await world.activities.settleChange(await fixture.operation(), { done: true });
+  await world.activities.endChange(await fixture.operation(), { done: true });
 }
 
 test("a patch changes the secondaries by their ordinals, then switches over, then the old primary", async () => {
@@ -161,7 +163,7 @@ test("without room on one host nothing is reserved on any, and no node is change
 
   expect(await world.activities.applyChange(await fixture.operation())).toBe("no room");
   for (const { id } of fixture.hosts) expect(await world.hostRow(id)).toMatchObject({ reserved_disk_mb: 20_480 });
-  await world.activities.settleChange(await fixture.operation(), { done: false });
+  await world.activities.endChange(await fixture.operation(), { done: false });
   expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
 });
 
@@ -191,7 +193,7 @@ test.each(failures)(
     for (const { id } of fixture.hosts)
       expect(await world.hostRow(id)).toMatchObject({ reserved_memory_mb: 2048, reserved_disk_mb: 20_480 });
     expect((await world.events()).at(-1)).toMatchObject({
-      ...{ status: "failed", message: expect.stringContaining("keeps the type that it had: it is broken") },
+      ...{ status: "failed", message: databaseTexts.resizeFailed({ why: "it is broken" }).text },
     });
   },
 );
@@ -207,7 +209,9 @@ test("with fewer than three healthy members nothing is sent, and nothing has cha
   world.time.now = (await world.lastOperation()).deadline_at;
 
   expect(await rollToEnd(world, fixture)).toEqual(["settle"]);
-  expect((await world.events()).at(-1)).toMatchObject({ message: expect.stringContaining("not all of its nodes") });
+  expect((await world.events()).at(-1)).toMatchObject({
+    message: expect.stringContaining(texts.rollNodesUnhealthy().text),
+  });
   expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
 });
 
@@ -230,7 +234,7 @@ test("a silent node has its share of the time, then all are rolled back", async 
   await fixture.report();
   expect(await rollToEnd(world, fixture)).toEqual(["settle"]);
   expect((await world.events()).at(-1)).toMatchObject({
-    message: expect.stringContaining("did not confirm it in time"),
+    message: expect.stringContaining(databaseTexts.hostLate().text),
   });
 });
 
@@ -270,7 +274,7 @@ test("after a failover in the middle the new primary is the last, without a need
 
 test.each([
   {
-    name: "a patch goes on in the next window",
+    name: "a patch continues in the next window",
     ask: "patch",
     left: [`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`],
   },
@@ -310,7 +314,7 @@ test("a window that ends in the middle pauses after the current node, and the ne
   expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} a`]);
   expect((await world.events()).at(-1)).toMatchObject({
     status: "failed",
-    message: expect.stringContaining("1 of its 3 nodes have it; it goes on in the next maintenance window"),
+    message: expect.stringContaining("1 of 3 nodes have it. It continues in the next maintenance window."),
   });
   expect((await fixture.alice.get(fixture.database.url)).body).toMatchObject({
     status: "active",
@@ -378,9 +382,9 @@ test("a list or a password is sent to all nodes at once, and each keeps its imag
   const different = await fixture.versions();
 
   await fixture.alice.put(fixture.database.url, { allow_list: ["203.0.113.9"] });
-  await world.activities.setDesiredAllowList(await fixture.operation());
+  await world.activities.applyChange(await fixture.operation());
   await fixture.report();
-  await world.activities.settleUpdate(await fixture.operation(), { done: true });
+  await world.activities.endChange(await fixture.operation(), { done: true });
   await fixture.alice.post(`${fixture.database.url}/credentials/reset`);
   expect(await world.activities.applyChange(await fixture.operation())).toBe("requested");
 

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { foreignFormat } from "@moorage/disk-image/inspection";
+import { texts } from "../texts.ts";
 import { cutShort, passHeader } from "./gzip-header.ts";
 import { inflateSmall, inflateStream } from "./inflate.ts";
 import type { Input } from "./input.ts";
@@ -13,10 +14,7 @@ const SMALL_MEMBER_BYTES = 32 * 1024;
 export async function* gunzip(input: Input, mostMembers: number): AsyncGenerator<Buffer> {
   let isSmall = false;
   for (let members = 0; await startsMember(input, members); members++) {
-    if (members === mostMembers)
-      refuse(
-        `The gzip data has more than ${mostMembers} members. Compress the raw disk with "gzip", which makes a single one.`,
-      );
+    if (members === mostMembers) refuse(texts.gzipMemberLimit({ max: mostMembers }));
     const start = input.position;
     await passHeader(input);
     const small = isSmall && (await input.fill()) ? inflateSmall(input) : undefined;
@@ -38,27 +36,22 @@ export async function* gunzip(input: Input, mostMembers: number): AsyncGenerator
 async function startsMember(input: Input, members: number): Promise<boolean> {
   const start = input.position;
   if (!(await input.fill())) {
-    if (members === 0) refuse("The upload is empty. Upload a raw disk that was compressed with gzip.");
+    if (members === 0) refuse(texts.uploadEmpty());
     return false;
   }
   if (input.rest[0] === MAGIC_FIRST && (input.rest.length < 2 || input.rest[1] === MAGIC_SECOND)) return true;
-  if (members > 0)
-    refuse(
-      `After the gzip data, at byte ${start}, the upload goes on with something else. Upload the gzip file alone, without anything appended to it.`,
-    );
+  if (members > 0) refuse(texts.uploadHasTrailingData({ position: start }));
   return refuseOther(input.rest);
 }
 
 function refuseOther(head: Buffer): never {
   const foreign = foreignFormat(head);
-  if (foreign !== undefined) refuse(`The upload is not gzip data: it is ${foreign.name}. ${foreign.remedy}`);
+  if (foreign !== undefined) refuse(texts.uploadOfOtherFormat({ name: foreign.name, remedy: foreign.remedy }));
   const first = head
     .subarray(0, 4)
     .toString("hex")
     .replaceAll(/(..)(?=.)/g, "$1 ");
-  return refuse(
-    `The upload is not gzip data: it begins with ${first}, and gzip with 1f 8b. Compress the raw disk with gzip, and upload that.`,
-  );
+  return refuse(texts.uploadNotGzip({ first }));
 }
 
 async function checkTrailer(
@@ -67,13 +60,7 @@ async function checkTrailer(
   { sum, bytes }: { sum: number; bytes: number },
 ): Promise<void> {
   const trailer = await input.take(TRAILER_BYTES);
-  if (trailer.length < TRAILER_BYTES) cutShort("in its last bytes");
-  if (trailer.readUInt32LE(0) !== sum)
-    refuse(
-      `The checksum of the gzip data that begins at byte ${start} is wrong: it was damaged. Upload it again, or compress the raw disk again.`,
-    );
-  if (trailer.readUInt32LE(4) !== bytes % 2 ** 32)
-    refuse(
-      `The gzip data that begins at byte ${start} holds ${bytes} bytes, and its end claims another length. Compress the raw disk again.`,
-    );
+  if (trailer.length < TRAILER_BYTES) cutShort("trailer");
+  if (trailer.readUInt32LE(0) !== sum) refuse(texts.gzipChecksumWrong({ start }));
+  if (trailer.readUInt32LE(4) !== bytes % 2 ** 32) refuse(texts.gzipLengthWrong({ start, bytes }));
 }

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { texts } from "../texts.ts";
 import type { Input } from "./input.ts";
 import { refuse } from "./refused.ts";
 
@@ -13,21 +14,19 @@ export async function passHeader(input: Input): Promise<void> {
   let sum = 0;
   const take = async (bytes: number): Promise<Buffer> => {
     const taken = await input.take(bytes);
-    if (taken.length < bytes) cutShort("in a header");
+    if (taken.length < bytes) cutShort("header");
     sum = crc32(taken, sum);
     return taken;
   };
   const fixed = await take(FIXED_BYTES);
   const [method, flags] = [fixed.readUInt8(2), fixed.readUInt8(3)];
-  if (method !== DEFLATE || (flags & RESERVED) !== 0)
-    refuse(`The gzip header at byte ${start} has a method or flags that no tool writes. Compress the raw disk again.`);
+  if (method !== DEFLATE || (flags & RESERVED) !== 0) refuse(texts.gzipHeaderUnsupported({ start }));
 
   if ((flags & HAS_EXTRA) !== 0) await take((await take(2)).readUInt16LE());
   for (const text of [HAS_NAME, HAS_COMMENT]) if ((flags & text) !== 0) sum = await passText(input, start, sum);
   if ((flags & HAS_SUM) === 0) return;
   const expected = sum & 0xffff;
-  if ((await take(2)).readUInt16LE() !== expected)
-    refuse(`The checksum of the gzip header at byte ${start} is wrong: the file was damaged. Upload it again.`);
+  if ((await take(2)).readUInt16LE() !== expected) refuse(texts.gzipHeaderChecksumWrong({ start }));
 }
 
 /** Up to and including the zero byte that ends it. */
@@ -38,14 +37,12 @@ async function passText(input: Input, start: number, sumBefore: number): Promise
     const end = rest.indexOf(0);
     const text = end === -1 ? rest : rest.subarray(0, end + 1);
     passed += text.length;
-    if (passed > MOST_TEXT_BYTES)
-      refuse(`The gzip header at byte ${start} has a name or comment of more than ${MOST_TEXT_BYTES} bytes.`);
+    if (passed > MOST_TEXT_BYTES) refuse(texts.gzipHeaderTooLong({ start, maxBytes: MOST_TEXT_BYTES }));
     sum = crc32(text, sum);
     input.use(text.length);
     if (end !== -1) return sum;
   }
-  return cutShort("in a header");
+  return cutShort("header");
 }
 
-export const cutShort = (where: string): never =>
-  refuse(`The gzip data ends too early, ${where}: the file was cut short. Upload all of it.`);
+export const cutShort = (at: "header" | "trailer" | number): never => refuse(texts.gzipTruncated({ at }));

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { type CutChunk, createCutter } from "@moorage/disk-image/cutter";
 import { createInspection } from "@moorage/disk-image/inspection";
 import { MB } from "../../settings.ts";
-import { type ImportBounds, tooLarge } from "../bounds.ts";
+import type { ImportBounds } from "../bounds.ts";
+import { texts } from "../texts.ts";
 import type { Verdict } from "../verdict.ts";
 import { gunzip } from "./gunzip.ts";
 import { createInput } from "./input.ts";
@@ -23,26 +24,23 @@ export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Ve
     const bytes = await io.read();
     hash.update(bytes);
     uploaded += bytes.length;
-    if (uploaded > bounds.uploadBytes) refuse(tooLarge(bounds));
-    if (io.cpuSeconds() > bounds.cpuSeconds)
-      refuse(`The data takes more than ${bounds.cpuSeconds} seconds of computing to unpack.`);
+    if (uploaded > bounds.uploadBytes) refuse(texts.uploadAboveLimit({ maxBytes: bounds.uploadBytes }));
+    if (io.cpuSeconds() > bounds.cpuSeconds) refuse(texts.uploadCpuLimit({ seconds: bounds.cpuSeconds }));
     await io.progress(uploaded);
     return bytes;
   });
   const inspection = createInspection();
   const cutter = createCutter({ put: io.put, atOnce: 1 });
   const object = (reason: string | undefined): void => {
-    if (reason !== undefined) refuse(reason);
+    if (reason !== undefined) refuse(texts.diskUnusable({ reason }));
   };
   const boundContent = (): void => {
-    if (cutter.keptBytes > bounds.keptBytes)
-      refuse(`The disk holds more than ${bounds.keptBytes / MB} MB that are not zeros. Delete or zero some of it.`);
+    if (cutter.keptBytes > bounds.keptBytes) refuse(texts.diskContentLimit({ maxMb: bounds.keptBytes / MB }));
   };
 
   try {
     for await (const raw of gunzip(input, bounds.members)) {
-      if (cutter.rawBytes + raw.length > bounds.rawBytes)
-        refuse(`The disk is larger than ${bounds.rawBytes / MB} MB, and none may be. Make it smaller.`);
+      if (cutter.rawBytes + raw.length > bounds.rawBytes) refuse(texts.diskTooLarge({ maxMb: bounds.rawBytes / MB }));
       object(inspection.inspect(raw));
       await cutter.write(raw);
       boundContent();
@@ -52,7 +50,7 @@ export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Ve
     boundContent();
     return { kind: "taken", manifest, upload_sha256: hash.digest("hex") };
   } catch (error) {
-    if (error instanceof Refused) return { kind: "refused", reason: error.message };
+    if (error instanceof Refused) return { kind: "refused", reason: error.reason };
     throw error;
   }
 }

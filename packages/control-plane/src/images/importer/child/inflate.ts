@@ -1,6 +1,7 @@
 import type { TransformOptions } from "node:stream";
 import { createInflateRaw, inflateRawSync, type InflateRaw, type ZlibOptions } from "node:zlib";
 import { release } from "@moorage/disk-image/cutter";
+import { texts } from "../texts.ts";
 import { cutShort } from "./gzip-header.ts";
 import type { Input } from "./input.ts";
 import { refuse } from "./refused.ts";
@@ -77,7 +78,7 @@ export function inflateSmall(input: Input): Buffer | undefined {
 
 function readable(error: unknown, input: Input): unknown {
   const { code, message } = error as { code?: string; message: string };
-  if (code === "Z_BUF_ERROR") cutShort(`after ${input.position} bytes`);
+  if (code === "Z_BUF_ERROR") cutShort(input.position);
   if (code !== "Z_DATA_ERROR") return error;
-  return refuse(`The gzip data is damaged near byte ${input.position} (${message}). Compress the raw disk again.`);
+  return refuse(texts.gzipDamaged({ position: input.position, message }));
 }

@@ -25,7 +25,7 @@ const tables = (): Buffer =>
 
 const GROWN = `The disk is larger than ${smallBounds.rawBytes / MB} MB`;
 const FULL = `The disk holds more than ${smallBounds.keptBytes / MB} MB that are not zeros`;
-const COMPUTING = "The data takes more than 1 seconds of computing";
+const COMPUTING = "The data takes more than 1 seconds of CPU time";
 const SLOW = { cpuSeconds: 1 };
 
 /** Small files that expand to large ones, or are slow. The small bounds apply where none are named. */

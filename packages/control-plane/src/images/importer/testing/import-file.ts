@@ -32,7 +32,7 @@ function* copies(file: TestFile): Generator<Buffer> {
 }
 
 async function hashOf(outcome: ImportOutcome, stored: ReadonlyMap<string, Buffer>): Promise<string> {
-  if (outcome.kind === "refused") throw new Error(outcome.reason);
+  if (outcome.kind === "refused") throw new Error(outcome.reason.text);
   const hash = createHash("sha256");
   const chunks = readDisk(outcome.manifest, async (index) => stored.get(chunkName(index)) ?? Buffer.alloc(0));
   for await (const raw of chunks) hash.update(raw);

@@ -14,7 +14,7 @@ const deflated =
     fileOf(header(), bytes, trailer(0, 0));
 
 const SHORT = "The gzip data ends too early";
-const ALONE = "Upload the gzip file alone";
+const TRAILING = "and other data follows";
 
 const truncated: Record<string, BadFile> = Object.fromEntries(
   (
@@ -48,12 +48,15 @@ const appended: Record<string, BadFile> = Object.fromEntries(
       ["the beginning of something like gzip", [0x1f, 0x00]],
       ["a signature", noise(256)],
     ] as const
-  ).map(([what, bytes]) => [`followed by ${what}`, { file: () => fileOf(whole, bytes), reason: ALONE }]),
+  ).map(([what, bytes]) => [`followed by ${what}`, { file: () => fileOf(whole, bytes), reason: TRAILING }]),
 );
 
 const damaged: Record<string, BadFile> = {
   "a wrong checksum": { file: () => flipped(whole, -8), reason: "The checksum of the gzip data that begins at byte 0" },
-  "a wrong length": { file: () => flipped(whole, -1), reason: `holds ${MB} bytes, and its end claims another length` },
+  "a wrong length": {
+    file: () => flipped(whole, -1),
+    reason: `holds ${MB} bytes, but its trailer states another length`,
+  },
   "a wrong checksum in the second member": {
     file: () => fileOf(whole, flipped(whole, -5)),
     reason: `The checksum of the gzip data that begins at byte ${whole.length}`,
@@ -64,7 +67,7 @@ const damaged: Record<string, BadFile> = {
   },
   "a wrong length in a small member": {
     file: () => fileOf(repeated(3, member(noise(512))), flipped(member(noise(512)), -3)),
-    reason: "holds 512 bytes, and its end claims another length",
+    reason: "holds 512 bytes, but its trailer states another length",
   },
   "a bit that flipped in data that were stored as they are": {
     file: () => flipped(member(disk, { level: 0 }), 500_000),
