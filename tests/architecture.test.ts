@@ -36,8 +36,23 @@ const capabilities: Record<string, readonly string[]> = {
   users: ["identity", "events", "inventory", "mail"],
   profile: ["identity", "events", "mail", "oauth-clients", "users"],
   operator: [
-    ...["identity", "mail", "oauth-clients", "regions", "events", "operations", "fleet", "databases", "users"],
-    ...["account", "metering", "billing", "payments", "inventory", "notifications", "images", "image-server"],
+    "identity",
+    "mail",
+    "oauth-clients",
+    "regions",
+    "events",
+    "operations",
+    "fleet",
+    "databases",
+    "users",
+    "account",
+    "metering",
+    "billing",
+    "payments",
+    "inventory",
+    "notifications",
+    "images",
+    "image-server",
   ],
 };
 /** Folders that combine capabilities and are none themselves: each process loads only the files that it runs. */
@@ -52,8 +67,11 @@ const packages: Record<string, readonly string[]> = {
   "packages/disk-image/": ["node:", "zod"],
   // The first matching row applies.
   [`${agent}testing/`]: [
-    ...["@moorage/contract/agent", "node:", ...dependenciesOf("packages/agent")],
-    ...["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"],
+    "@moorage/contract/agent",
+    "node:",
+    ...dependenciesOf("packages/agent"),
+    "@aws-sdk/client-s3",
+    "@aws-sdk/s3-request-presigner",
   ],
   [agent]: [
     "@moorage/contract/agent",

@@ -93,7 +93,18 @@ async function throughApi(url: string, tokens: readonly string[]): Promise<numbe
 
 async function throughPgbench(databaseUrl: string, script: string): Promise<number> {
   const { stdout } = await run(inParts("bin", "pgbench"), [
-    ...["-n", "-M", "prepared", "-c", String(CLIENTS), "-j", "2", "-T", String(SECONDS), "-f", script, databaseUrl],
+    "-n",
+    "-M",
+    "prepared",
+    "-c",
+    String(CLIENTS),
+    "-j",
+    "2",
+    "-T",
+    String(SECONDS),
+    "-f",
+    script,
+    databaseUrl,
   ]);
   return Math.round(Number(/tps = ([\d.]+)/.exec(stdout)?.[1]));
 }

@@ -49,13 +49,12 @@ async function benchImport(file: string): Promise<boolean> {
   if (source === undefined) throw new Error("The upload is not in the store.");
   const started = performance.now();
   const outcome = await runImporter({
-    ...{
-      source,
-      expectedBytes: size,
-      bounds: importBoundsOf(imageSettingsOf(readConfig({ DATABASE_URL: "postgres://none" }))),
-    },
+    source,
+    expectedBytes: size,
+    bounds: importBoundsOf(imageSettingsOf(readConfig({ DATABASE_URL: "postgres://none" }))),
     put: (name, body, digest) => store.objects.putWhole(`images/1/${name}`, body, { digest }),
-    ...{ progress: () => {}, signal: new AbortController().signal },
+    progress: () => {},
+    signal: new AbortController().signal,
   });
   const ours = (performance.now() - started) / 1000;
   if (outcome.kind === "refused") throw new Error(outcome.reason.text);

@@ -68,7 +68,10 @@ export async function database(things: ClientThings, check: Check): Promise<void
 
 async function create(label: string, check: Check): Promise<number | undefined> {
   const newDatabase = {
-    ...{ label, region: env("MOORAGE_REGION"), type: env("MOORAGE_TYPE"), cluster_size: 1 },
+    label,
+    region: env("MOORAGE_REGION"),
+    type: env("MOORAGE_TYPE"),
+    cluster_size: 1,
     engine: env("MOORAGE_ENGINE"),
     allow_list: ["192.0.2.1/32"],
   };

@@ -14,14 +14,22 @@ type Gap = { why: string; operations: readonly string[] };
 const OURS: Gap = {
   why: "ours alone",
   operations: [
-    ...["listMysqlFailovers", "switchMysqlPrimary", "promoteMysqlNode", "viewMysqlMetric"],
-    ...["downloadInvoiceCsv", "downloadInvoicePdf", "createPaymentMethodLink"],
+    "listMysqlFailovers",
+    "switchMysqlPrimary",
+    "promoteMysqlNode",
+    "viewMysqlMetric",
+    "downloadInvoiceCsv",
+    "downloadInvoicePdf",
+    "createPaymentMethodLink",
   ],
 };
 /** Former names of the service transfers; all clients use the newer ones. */
 const ENTITY_TRANSFERS = [
-  ...["listEntityTransfers", "createEntityTransfer", "viewEntityTransfer"],
-  ...["cancelEntityTransfer", "acceptEntityTransfer"],
+  "listEntityTransfers",
+  "createEntityTransfer",
+  "viewEntityTransfer",
+  "cancelEntityTransfer",
+  "acceptEntityTransfer",
 ];
 const THUMBNAILS = ["viewOAuthClientThumbnail", "updateOAuthClientThumbnail"];
 const BACKUPS = ["createMysqlBackup", "listMysqlBackups", "viewMysqlBackup", "restoreMysqlBackup"];

@@ -45,7 +45,13 @@ export async function clientThings(name: string): Promise<ClientThings> {
   const { appId, loginId } = await identityThings(account);
   const { computeId: machine, diskId: disk } = await newInstance(account.id);
   return {
-    ...{ account, label, folder, machine, disk, appId, loginId },
+    account,
+    label,
+    folder,
+    machine,
+    disk,
+    appId,
+    loginId,
     otherToken: env("MOORAGE_OTHER_TOKEN"),
     imageFile: await diskFile(folder, "disk.img.gz"),
     invoice: await newInvoice(account.id),

@@ -51,7 +51,12 @@ async function contact(cli: Cli, check: Check): Promise<void> {
 
 const addCard = (cli: Cli, isDefault: boolean) =>
   cli(
-    ...["payment-methods", "add", "--type", "credit_card", "--is_default", String(isDefault)],
+    "payment-methods",
+    "add",
+    "--type",
+    "credit_card",
+    "--is_default",
+    String(isDefault),
     ...Object.entries(CARD).flatMap(([name, value]) => [`--data.${name}`, String(value)]),
   );
 

@@ -63,8 +63,11 @@ export async function withLinodeCli({ url, broken }: ClientTarget, { check }: Ch
 type Check = Checks["check"];
 
 const machinesIn = (folder: string): Machines => ({
-  ...{ folder, region: env("MOORAGE_REGION"), compute: env("MOORAGE_COMPUTE") },
-  ...{ disk: env("MOORAGE_DISK"), swap: env("MOORAGE_SWAP_DISK") },
+  folder,
+  region: env("MOORAGE_REGION"),
+  compute: env("MOORAGE_COMPUTE"),
+  disk: env("MOORAGE_DISK"),
+  swap: env("MOORAGE_SWAP_DISK"),
 });
 
 async function catalogue(cli: Cli, check: Check): Promise<void> {

@@ -40,8 +40,16 @@ export async function newInvoice(accountId: number): Promise<number> {
   return invoice.id;
 }
 const BILL_TO = {
-  ...{ company: "Harbour Bakery", first_name: "Nia", last_name: "Okafor", email: "owner@bakery.test", tax_id: "" },
-  ...{ address_1: "Am Hafen 1", address_2: "", city: "Hamburg", state: "", ...ADDRESS },
+  company: "Harbour Bakery",
+  first_name: "Nia",
+  last_name: "Okafor",
+  email: "owner@bakery.test",
+  tax_id: "",
+  address_1: "Am Hafen 1",
+  address_2: "",
+  city: "Hamburg",
+  state: "",
+  ...ADDRESS,
 };
 
 /** The balance due, as a month end leaves it. */

@@ -12,7 +12,9 @@ export async function usersAndTokens(tf: Workspace, label: string): Promise<void
     linode_user: {
       whole: { username: `${label}-a`, email: mail("a") },
       restricted: {
-        ...{ username: `${label}-b`, email: mail("b"), restricted: true },
+        username: `${label}-b`,
+        email: mail("b"),
+        restricted: true,
         global_grants: { add_databases: true, add_images: true },
       },
     },
@@ -43,8 +45,11 @@ export async function images(tf: Workspace, { label, imageFile, machine, disk }:
   const resource = {
     linode_image: {
       uploaded: {
-        ...{ label: `${label}-file`, description: "By Terraform", region: env("MOORAGE_REGION") },
-        ...{ file_path: imageFile, file_hash: `\${filemd5("${imageFile}")}` },
+        label: `${label}-file`,
+        description: "By Terraform",
+        region: env("MOORAGE_REGION"),
+        file_path: imageFile,
+        file_hash: `\${filemd5("${imageFile}")}`,
       },
       captured: { label: `${label}-disk`, description: "Captured", disk_id: disk, linode_id: machine },
     },

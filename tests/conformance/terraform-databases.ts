@@ -12,7 +12,10 @@ const window = { day_of_week: 3, duration: 2, hour_of_day: 4, frequency: "weekly
 /** The lifecycle of a database in the resource of both generations. */
 export async function databaseLifecycle(tf: Workspace, label: string, { nodes, type, bigger }: Size): Promise<void> {
   const main = {
-    ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes },
+    label,
+    region: env("MOORAGE_REGION"),
+    type,
+    cluster_size: nodes,
     engine_id: "${data.linode_database_engines.mysql.engines[0].id}",
     allow_list: ["192.0.2.1", "198.51.100.0/24"],
   };
@@ -21,7 +24,9 @@ export async function databaseLifecycle(tf: Workspace, label: string, { nodes, t
   if (!(await tf.apply("create", only(main), "1 added, 0 changed, 0 destroyed"))) return;
 
   const changed = {
-    ...{ ...main, label: `${label}-b`, updates: window },
+    ...main,
+    label: `${label}-b`,
+    updates: window,
     allow_list: ["203.0.113.0/24", "2001:db8::/32", "192.0.2.1"],
   };
   const inPlace = "0 added, 1 changed, 0 destroyed";
@@ -71,8 +76,13 @@ const momentAgo = (): string => `${new Date(Date.now() - 2000).toISOString().sli
  */
 export async function legacyDatabaseLifecycle(tf: Workspace, label: string, { nodes, type }: Size): Promise<void> {
   const main = {
-    ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes, ssl_connection: true },
-    ...{ engine_id: env("MOORAGE_ENGINE"), replication_type: nodes === 3 ? "semi_synch" : "none" },
+    label,
+    region: env("MOORAGE_REGION"),
+    type,
+    cluster_size: nodes,
+    ssl_connection: true,
+    engine_id: env("MOORAGE_ENGINE"),
+    replication_type: nodes === 3 ? "semi_synch" : "none",
     allow_list: ["192.0.2.1", "198.51.100.0/24"],
   };
   const only = (database: object): Configuration => ({
@@ -83,7 +93,9 @@ export async function legacyDatabaseLifecycle(tf: Workspace, label: string, { no
   if (!(await tf.apply("create", only(main), "1 added, 0 changed, 0 destroyed"))) return;
 
   const changed = {
-    ...{ ...main, label: `${label}-b`, allow_list: ["203.0.113.0/24", "2001:db8::/32"] },
+    ...main,
+    label: `${label}-b`,
+    allow_list: ["203.0.113.0/24", "2001:db8::/32"],
     updates: { day_of_week: "wednesday", duration: 2, hour_of_day: 4, frequency: "monthly", week_of_month: 2 },
   };
   await tf.apply("change of label, allow list and window", only(changed), "0 added, 1 changed, 0 destroyed");

@@ -81,8 +81,11 @@ function runTerraform(cwd: string, rc: string, args: string[]): Promise<Ran> {
   const child = spawn("terraform", [command, ...(command === "state" ? [] : ["-input=false", "-no-color"]), ...rest], {
     cwd,
     env: {
-      ...{ PATH: process.env["PATH"] ?? "", HOME: cwd, TF_CLI_CONFIG_FILE: rc },
-      ...{ TF_IN_AUTOMATION: "1", CHECKPOINT_DISABLE: "1" },
+      PATH: process.env["PATH"] ?? "",
+      HOME: cwd,
+      TF_CLI_CONFIG_FILE: rc,
+      TF_IN_AUTOMATION: "1",
+      CHECKPOINT_DISABLE: "1",
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

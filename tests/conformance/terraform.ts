@@ -49,8 +49,12 @@ async function day(provider: Provider, form: Form, checks: Checks): Promise<void
   if (isSecond) await legacyDatabaseLifecycle(await workspace("older-one-node"), `${things.label}-o`, one());
   if (form === "whole") {
     await operator("/admin/plans", {
-      ...{ id: LARGER_TYPE, label: "Large 4 GB", class: "standard" },
-      ...{ memory_mb: 4096, disk_mb: 40_960, vcpus: 2 },
+      id: LARGER_TYPE,
+      label: "Large 4 GB",
+      class: "standard",
+      memory_mb: 4096,
+      disk_mb: 40_960,
+      vcpus: 2,
     });
     await databaseLifecycle(await workspace("three-nodes"), `${things.label}-3`, three);
     if (isSecond) await legacyDatabaseLifecycle(await workspace("older-three-nodes"), `${things.label}-p`, three);

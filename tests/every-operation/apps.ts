@@ -12,8 +12,14 @@ export async function newClient(world: World, accountId: number): Promise<string
   await world.db
     .insertInto("oauth_clients")
     .values({
-      ...{ account_id: accountId, id, label: "An app", redirect_uri: "https://app.test/back", public: false },
-      ...{ secret_sha256: sha256(hex(32)), created_at: world.time.now, deleted_at: null },
+      account_id: accountId,
+      id,
+      label: "An app",
+      redirect_uri: "https://app.test/back",
+      public: false,
+      secret_sha256: sha256(hex(32)),
+      created_at: world.time.now,
+      deleted_at: null,
     })
     .execute();
   return id;
@@ -39,7 +45,8 @@ export async function consent(
     .insertInto("app_grants")
     .values({
       ...whose,
-      ...{ client_id: client, client_epoch: 1 },
+      client_id: client,
+      client_epoch: 1,
       expires_at: later(now, 14 * 24),
     })
     .returning("id")
@@ -48,7 +55,10 @@ export async function consent(
     .insertInto("tokens")
     .values({
       ...whose,
-      ...{ label: "", prefix: "", sha256: sha256(token), app_grant_id: id },
+      label: "",
+      prefix: "",
+      sha256: sha256(token),
+      app_grant_id: id,
       expires_at: later(now, 2),
     })
     .execute();

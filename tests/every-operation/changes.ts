@@ -20,7 +20,11 @@ export async function rowsOf(world: World): Promise<Rows> {
 }
 
 const rightsOf = ({ status, scopes, restricted, global_grants, permission }: Row): Row => ({
-  ...{ status, scopes, restricted, global_grants, permission },
+  status,
+  scopes,
+  restricted,
+  global_grants,
+  permission,
 });
 
 /** What was written, in an order that does not depend on ids. */

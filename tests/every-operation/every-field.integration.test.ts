@@ -19,7 +19,9 @@ beforeAll(async () => {
   const { accountId } = fixture.owner;
   for (const change of [{}, { expires: "2049-01-31T00:00:00" }])
     await world.operator.post(`/admin/accounts/${accountId}/credits`, {
-      ...{ summary: `Welcome ${Object.keys(change).length}`, credit: "100", ...change },
+      summary: `Welcome ${Object.keys(change).length}`,
+      credit: "100",
+      ...change,
     });
   // An item for every list.
   for (const { param } of Object.values(listed)) await fixture.target([param], fixture.owner);

@@ -41,8 +41,14 @@ async function databaseIn(status: Status, cluster?: ClusterKind) {
   const backup = await world.db
     .insertInto("backups")
     .values({
-      ...{ account_id, database_id: id, type: "auto", label: "Scheduled-20260101-0000" },
-      ...{ timeline_id: timeline_id as string, copy_id: null, point_at: world.time.now, created_at: world.time.now },
+      account_id,
+      database_id: id,
+      type: "auto",
+      label: "Scheduled-20260101-0000",
+      timeline_id: timeline_id as string,
+      copy_id: null,
+      point_at: world.time.now,
+      created_at: world.time.now,
     })
     .returning("id")
     .executeTakeFirstOrThrow();

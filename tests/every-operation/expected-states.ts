@@ -71,7 +71,10 @@ export const expectedStates: readonly ExpectedStates[] = [
     operation: "POST /v4/databases/mysql/instances",
     as: "fork",
     body: ({ id, restoreTime }) => ({
-      ...{ label: "forked", region: "eu-central", type: "m1-small", engine: "mysql/9.7.4" },
+      label: "forked",
+      region: "eu-central",
+      type: "m1-small",
+      engine: "mysql/9.7.4",
       fork: { source: id, restore_time: restoreTime },
     }),
     allowed: butProvisioning,

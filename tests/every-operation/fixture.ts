@@ -180,8 +180,11 @@ export async function newFixture(world: World) {
           await world.db
             .insertInto("entity_grants")
             .values({
-              ...{ account_id: owner.accountId, user_id: person.userId },
-              ...{ entity_type, entity_id, permission },
+              account_id: owner.accountId,
+              user_id: person.userId,
+              entity_type,
+              entity_id,
+              permission,
             })
             .execute();
         }

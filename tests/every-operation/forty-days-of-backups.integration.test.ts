@@ -40,7 +40,7 @@ async function fortyDays({ takes, finds }: Host) {
   for (let hour = 1; hour < DAYS * 24; hour += 3) {
     world.time.now = new Date(first + hour * HOUR_MS);
     await archivedThrough(world, { id });
-    await world.dailyPointsJob();
+    await world.run("dailyPoints");
     await verify(hour);
     const { data } = (await customer.get<Listed>(`/v4/databases/mysql/instances/${id}/backups`)).body;
     const midnights = data.map(({ created }) => Date.parse(`${created}Z`)).toSorted((a, b) => b - a);

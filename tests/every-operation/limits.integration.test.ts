@@ -123,7 +123,7 @@ test("backups kept: of eight midnights the seven newest", async () => {
   for (const [night, expected] of [1, 2, 3, 4, 5, 6, 7, 7].entries()) {
     own.time.now = new Date(first + night * DAY_SECONDS * 1000 + 60_000);
     await archivedThrough(own, database);
-    await own.dailyPointsJob();
+    await own.run("dailyPoints");
     expect((await kept()).results).toBe(expected);
   }
   const second = new Date(first + DAY_SECONDS * 1000).toISOString().slice(0, 19);
@@ -188,10 +188,10 @@ test("image upload window: the image waits for its data for 24 hours to the seco
   expect(new URL(upload_to).searchParams.get("X-Amz-Expires")).toBe(String(DAY_SECONDS));
 
   later(own, DAY_SECONDS - 1);
-  await own.removeImagesJob();
+  await own.run("removeImages");
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload" });
   later(own, 1);
-  await own.removeImagesJob();
+  await own.run("removeImages");
   expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
   expect(await lastEvent(alice)).toMatchObject({ status: "failed", message: expect.stringContaining("24 hours") });
 });
@@ -237,8 +237,13 @@ test("login history: shown for 90 days to the second", async () => {
   await own.db
     .insertInto("logins")
     .values({
-      ...{ at: own.time.now, account_id: alice.accountId, user_id: alice.userId, username: alice.username },
-      ...{ restricted: false, address: "192.0.2.1", status: "successful" },
+      at: own.time.now,
+      account_id: alice.accountId,
+      user_id: alice.userId,
+      username: alice.username,
+      restricted: false,
+      address: "192.0.2.1",
+      status: "successful",
     })
     .execute();
   const listed = async () => (await alice.get<{ results: number }>("/v4/account/logins")).body.results;

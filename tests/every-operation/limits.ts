@@ -53,7 +53,8 @@ export const ZIP = { country: "DE", zip: "20457" };
 
 export const addCard = (who: Pick<Customer, "post">, change: object = {}): Promise<Reply> =>
   who.post("/v4/account/payment-methods", {
-    ...{ type: "credit_card", is_default: false },
+    type: "credit_card",
+    is_default: false,
     data: { ...CARD, ...change },
   });
 

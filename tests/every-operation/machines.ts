@@ -23,8 +23,15 @@ export async function newInstance(world: World, accountId: number): Promise<{ co
   const disk = db
     .insertInto("disks")
     .values({
-      ...{ account_id: accountId, compute_id: computeId, label: "root", size_mb: 64, filesystem: "ext4" },
-      ...{ device: "/srv/disks/root", created_at: time.now, updated_at: time.now, deleted_at: null },
+      account_id: accountId,
+      compute_id: computeId,
+      label: "root",
+      size_mb: 64,
+      filesystem: "ext4",
+      device: "/srv/disks/root",
+      created_at: time.now,
+      updated_at: time.now,
+      deleted_at: null,
     })
     .returning("id");
   return { computeId, diskId: (await disk.executeTakeFirstOrThrow()).id };
@@ -48,9 +55,18 @@ async function insertImage(
   const { id } = await db
     .insertInto("images")
     .values({
-      ...{ ...whose, description: null, status: "available", region: REGION, size_mb: 64, content: randomUUID() },
-      ...{ raw_bytes: 64 * 2 ** 20, stored_bytes: 1000, raw_sha256: HASH, manifest_sha256: HASH },
-      ...{ created_at: time.now, updated_at: time.now },
+      ...whose,
+      description: null,
+      status: "available",
+      region: REGION,
+      size_mb: 64,
+      content: randomUUID(),
+      raw_bytes: 64 * 2 ** 20,
+      stored_bytes: 1000,
+      raw_sha256: HASH,
+      manifest_sha256: HASH,
+      created_at: time.now,
+      updated_at: time.now,
     })
     .returning("id")
     .executeTakeFirstOrThrow();

@@ -14,8 +14,14 @@ export async function newInvoice({ db, time }: World, accountId: number): Promis
   const { id } = await db
     .insertInto("invoices")
     .values({
-      ...{ account_id: accountId, month, label: `Invoice of ${month}`, until },
-      ...{ created_at: time.now, billing_source: "operator", ...sums, subtotal_micros: 10 * DOLLAR },
+      account_id: accountId,
+      month,
+      label: `Invoice of ${month}`,
+      until,
+      created_at: time.now,
+      billing_source: "operator",
+      ...sums,
+      subtotal_micros: 10 * DOLLAR,
       bill_to: JSON.stringify(BILL_TO) as never,
       tax_summary: JSON.stringify([{ name: "VAT", tax_micros: 2 * DOLLAR }]) as never,
     })
@@ -24,16 +30,37 @@ export async function newInvoice({ db, time }: World, accountId: number): Promis
   await db
     .insertInto("invoice_items")
     .values({
-      ...{ account_id: accountId, invoice_id: id, ordinal: 1, label: "A database", type: "hourly", region: REGION },
-      ...{ from_at: from, to_at: until, quantity: 500, unit_price_micros: 2 * CENT, ...sums },
-      ...{ amount_micros: 10 * DOLLAR, resource_type: "database", resource_id: 1 },
+      account_id: accountId,
+      invoice_id: id,
+      ordinal: 1,
+      label: "A database",
+      type: "hourly",
+      region: REGION,
+      from_at: from,
+      to_at: until,
+      quantity: 500,
+      unit_price_micros: 2 * CENT,
+      ...sums,
+      amount_micros: 10 * DOLLAR,
+      resource_type: "database",
+      resource_id: 1,
     })
     .execute();
   return id;
 }
 const BILL_TO = {
-  ...{ company: "Harbour Bakery", first_name: "Nia", last_name: "Okafor", email: "owner@test.example", tax_id: "" },
-  ...{ address_1: "Am Hafen 1", address_2: "", city: "Hamburg", state: "", zip: "20457", country: "DE", phone: "" },
+  company: "Harbour Bakery",
+  first_name: "Nia",
+  last_name: "Okafor",
+  email: "owner@test.example",
+  tax_id: "",
+  address_1: "Am Hafen 1",
+  address_2: "",
+  city: "Hamburg",
+  state: "",
+  zip: "20457",
+  country: "DE",
+  phone: "",
 };
 
 /** A card that is not the default, so that it can be removed. */
@@ -41,8 +68,15 @@ export async function newPaymentMethod({ db, time }: World, accountId: number): 
   const row = db
     .insertInto("payment_methods")
     .values({
-      ...{ account_id: accountId, provider_token: `pm_${randomUUID()}`, card_type: "Visa", last_four: "4242" },
-      ...{ expiry_month: 12, expiry_year: 2049, is_default: false, created_at: time.now, deleted_at: null },
+      account_id: accountId,
+      provider_token: `pm_${randomUUID()}`,
+      card_type: "Visa",
+      last_four: "4242",
+      expiry_month: 12,
+      expiry_year: 2049,
+      is_default: false,
+      created_at: time.now,
+      deleted_at: null,
     })
     .returning("id");
   return (await row.executeTakeFirstOrThrow()).id;
@@ -55,9 +89,16 @@ export async function newPayment(world: World, accountId: number): Promise<numbe
   const charge = await db
     .insertInto("charges")
     .values({
-      ...{ account_id: accountId, purpose: "payment", amount_micros: 12 * DOLLAR, payment_method_id: method },
-      ...{ status: "succeeded", provider_id: `pi_${randomUUID()}`, username: null },
-      ...{ created_at: time.now, due_at: time.now, settled_at: time.now },
+      account_id: accountId,
+      purpose: "payment",
+      amount_micros: 12 * DOLLAR,
+      payment_method_id: method,
+      status: "succeeded",
+      provider_id: `pi_${randomUUID()}`,
+      username: null,
+      created_at: time.now,
+      due_at: time.now,
+      settled_at: time.now,
     })
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -73,8 +114,14 @@ export async function newCompute({ db, time }: World, accountId: number): Promis
   const row = db
     .insertInto("computes")
     .values({
-      ...{ account_id: accountId, label: `compute-${++made}`, region: REGION, plan: null, host_id: null },
-      ...{ created_at: time.now, updated_at: time.now, deleted_at: null },
+      account_id: accountId,
+      label: `compute-${++made}`,
+      region: REGION,
+      plan: null,
+      host_id: null,
+      created_at: time.now,
+      updated_at: time.now,
+      deleted_at: null,
     })
     .returning("id");
   return (await row.executeTakeFirstOrThrow()).id;
@@ -85,8 +132,13 @@ export async function newMaintenance({ db, time }: World, accountId: number, com
   await db
     .insertInto("maintenance")
     .values({
-      ...{ account_id: accountId, compute_id: computeId, type: "reboot", reason, status: "pending" },
-      ...{ when_at: new Date(time.now.getTime() + 86_400_000), created_at: time.now },
+      account_id: accountId,
+      compute_id: computeId,
+      type: "reboot",
+      reason,
+      status: "pending",
+      when_at: new Date(time.now.getTime() + 86_400_000),
+      created_at: time.now,
     })
     .execute();
   return reason;

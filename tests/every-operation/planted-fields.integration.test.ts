@@ -28,8 +28,15 @@ beforeAll(async () => {
   await addCard(owner);
   const { accountId, userId } = fixture.stranger;
   planted = {
-    ...{ id: ID, account_id: accountId, user_id: userId, client_id: await newClient(world, accountId) },
-    ...{ status: "suspended", balance: 31_337.77, secret: SECRET, scopes: "*", restricted: false },
+    id: ID,
+    account_id: accountId,
+    user_id: userId,
+    client_id: await newClient(world, accountId),
+    status: "suspended",
+    balance: 31_337.77,
+    secret: SECRET,
+    scopes: "*",
+    restricted: false,
   };
 });
 afterAll(() => world[Symbol.asyncDispose]());

@@ -32,8 +32,13 @@ export async function loginOf(world: World, { accountId, userId, username }: Per
   const row = world.db
     .insertInto("logins")
     .values({
-      ...{ at: world.time.now, account_id: accountId, user_id: userId, username, restricted: false },
-      ...{ address: "192.0.2.1", status: "successful" },
+      at: world.time.now,
+      account_id: accountId,
+      user_id: userId,
+      username,
+      restricted: false,
+      address: "192.0.2.1",
+      status: "successful",
     })
     .returning("id");
   return (await row.executeTakeFirstOrThrow()).id;
@@ -62,17 +67,23 @@ export async function asCluster({ db, time }: World, id: number, kind: ClusterKi
   await db.updateTable("nodes").set({ released_at: time.now }).where("database_id", "=", id).execute();
   await db.insertInto("clusters").values({ account_id, database_id: id, group_password: "" }).execute();
   const nodes = [0, 1, 2].map((ordinal) => ({
-    ...{ account_id, id: randomUUID(), database_id: id, host_id: host.id, ordinal, port: ports-- },
-    ...{ memory_mb: 2048, disk_mb: 20_480, created_at: new Date(0) },
+    account_id,
+    id: randomUUID(),
+    database_id: id,
+    host_id: host.id,
+    ordinal,
+    port: ports--,
+    memory_mb: 2048,
+    disk_mb: 20_480,
+    created_at: new Date(0),
     observed_state: isHealthy || ordinal > 0 ? ("running" as const) : ("failed" as const),
-    ...{
-      desired_spec: null,
-      waiting_operation_id: null,
-      observed_step: null,
-      observed_message: null,
-      observed_at: null,
-    },
-    ...{ used_disk_mb: null, released_at: null },
+    desired_spec: null,
+    waiting_operation_id: null,
+    observed_step: null,
+    observed_message: null,
+    observed_at: null,
+    used_disk_mb: null,
+    released_at: null,
   }));
   await db.insertInto("nodes").values(nodes).execute();
   const report = isHealthy

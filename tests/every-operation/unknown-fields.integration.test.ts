@@ -84,7 +84,8 @@ test.each(lacking)("%s with a value is refused by %s, and accepted without one",
 test("a caller without permission gets 403, whatever the body", async () => {
   const restricted = await fixture.token(await fixture.restricted());
   const reply = await world.send({
-    ...{ method: "POST", url: "/v4/account/payments" },
+    method: "POST",
+    url: "/v4/account/payments",
     headers: { authorization: `Bearer ${restricted}`, "content-type": "application/json" },
     payload: JSON.stringify({ usd: "7.50", payment_method_idx: 1 }),
   });

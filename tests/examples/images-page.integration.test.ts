@@ -21,8 +21,11 @@ test("images.md: every request is accepted, in the order of the page", async () 
   const { computeId, diskId } = await newInstance(world, baker.accountId);
   const distribution = await newPublicImage(world);
   await using tenant = await shell({
-    ...{ MOORAGE_URL: api.url.replace(/\/$/, ""), MOORAGE_TOKEN: baker.token, REGION },
-    ...{ COMPUTE: String(computeId), DISK: String(diskId) },
+    MOORAGE_URL: api.url.replace(/\/$/, ""),
+    MOORAGE_TOKEN: baker.token,
+    REGION,
+    COMPUTE: String(computeId),
+    DISK: String(diskId),
   });
   await writeFile(join(tenant.folder, "disk.img.gz"), gzipSync(aDisk(3)));
 
@@ -35,8 +38,14 @@ test("images.md: every request is accepted, in the order of the page", async () 
   imageStores.close();
 
   for (const shown of [
-    ...[`["${distribution}","A distribution",null,false]`, '["bakery",3,[', '["finished",100,'],
-    ...['[1025,"compute-', '"root",64,"ext4"]', '"creating"]', '"label":"bakery 2"', "{}"],
+    `["${distribution}","A distribution",null,false]`,
+    '["bakery",3,[',
+    '["finished",100,',
+    '[1025,"compute-',
+    '"root",64,"ext4"]',
+    '"creating"]',
+    '"label":"bakery 2"',
+    "{}",
   ])
     expect(output).toContain(shown);
   expect((await baker.get<{ results: number }>("/v4/images")).body.results).toBe(2);

@@ -72,14 +72,26 @@ const priceOf = (plan: string, hourly_micros: number, monthly_micros: number) =>
     plan,
     [
       {
-        ...{ plan, valid_from: ever, hourly_micros, monthly_micros },
-        ...{ suspended_hourly_micros: 0, suspended_monthly_micros: 0 },
+        plan,
+        valid_from: ever,
+        hourly_micros,
+        monthly_micros,
+        suspended_hourly_micros: 0,
+        suspended_monthly_micros: 0,
       },
     ],
   ] as const;
 const fact = (sequence: number, at: string, plan: string) => ({
-  ...{ account_id: 1, resource_type: "database" as const, resource_id: 1, sequence, at: new Date(at) },
-  ...{ state: "running" as const, plan, nodes: 1, region: "eu-central", label: "orders" },
+  account_id: 1,
+  resource_type: "database" as const,
+  resource_id: 1,
+  sequence,
+  at: new Date(at),
+  state: "running" as const,
+  plan,
+  nodes: 1,
+  region: "eu-central",
+  label: "orders",
 });
 
 /** The values on the page. */
@@ -90,14 +102,27 @@ const october: Parameters<typeof rate>[0] = {
   prices: new Map([priceOf("m1-small", 22_500, 15_000_000), priceOf("m1-medium", 45_000, 30_000_000)]),
   taxRates: [
     {
-      ...{ country: "DE", state: "", name: "VAT", valid_from: ever, valid_until: null },
-      ...{ rate_ppm: 190_000, waived_by_tax_id: true },
+      country: "DE",
+      state: "",
+      name: "VAT",
+      valid_from: ever,
+      valid_until: null,
+      rate_ppm: 190_000,
+      waived_by_tax_id: true,
     },
   ],
   credits: [
     {
-      ...{ account_id: 1, id: 1, description: "", summary: "Welcome", service_type: "all", image_url: "" },
-      ...{ credit_micros: 60_000_000, monthly_cap_micros: 5_000_000, granted_at: ever, expires_at: null },
+      account_id: 1,
+      id: 1,
+      description: "",
+      summary: "Welcome",
+      service_type: "all",
+      image_url: "",
+      credit_micros: 60_000_000,
+      monthly_cap_micros: 5_000_000,
+      granted_at: ever,
+      expires_at: null,
       used_micros: 0,
     },
   ],

@@ -77,7 +77,8 @@ export const backgroundSteps = [
   "worker.judge-alert",
   "worker.endStaleTransfer",
   // For a cancelled account.
-  ...["api.cancelAccount", "api.stopClosedDatabase"],
+  "api.cancelAccount",
+  "api.stopClosedDatabase",
   ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData", "endClosedImages"].map((name) => `worker.${name}`),
   // Tested by the month-end drill.
   ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),

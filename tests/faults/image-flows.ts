@@ -80,10 +80,15 @@ async function aDiskOnAHost(fixture: Fixture, exists = true): Promise<ImageFixtu
   const image = of(fixture);
   const device = join(disksOf(hostOf(1)), `${fixture.label}.raw`);
   const { id: compute } = await operator<{ id: number }>(`/admin/accounts/${await ownAccount()}/computes`, {
-    ...{ label: fixture.label, region: env("MOORAGE_REGION"), host: "host-1" },
+    label: fixture.label,
+    region: env("MOORAGE_REGION"),
+    host: "host-1",
   });
   const { id: disk_id } = await operator<{ id: number }>(`/admin/computes/${compute}/disks`, {
-    ...{ label: fixture.label, size_mb: MB, filesystem: "raw", device },
+    label: fixture.label,
+    size_mb: MB,
+    filesystem: "raw",
+    device,
   });
   if (exists) {
     await mkdir(dirname(device), { recursive: true });

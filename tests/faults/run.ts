@@ -57,7 +57,9 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
 const chosenPoints = {
-  ...{ seed, everyPair, step: values.step },
+  seed,
+  everyPair,
+  step: values.step,
   ...(values.trials === undefined ? {} : { sample: Number(values.trials) }),
 };
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 }, times: [] };

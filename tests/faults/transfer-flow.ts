@@ -31,7 +31,8 @@ export const ownAccount = async (): Promise<number> => {
 async function aReceiver(): Promise<Pick<Offer, "receiver" | "receiverAccount">> {
   const email = "receiver@drills.example";
   const { id } = await operator<{ id: number }>("/admin/accounts", {
-    ...{ company: "Receiver of drills", email },
+    company: "Receiver of drills",
+    email,
     limits: { databases: 1, nodes: 1, memory_mb: 1024, disk_mb: 10_240 },
   });
   const users = `/admin/accounts/${id}/users`;

@@ -15,8 +15,13 @@ export const openBrowser = (): Promise<Browser> =>
     executablePath: "/usr/bin/chromium",
     timeout: PATIENCE_MS,
     args: [
-      ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-      ...["--disable-component-update", "--disable-sync"],
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
     ],
   });
 

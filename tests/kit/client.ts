@@ -43,7 +43,9 @@ export async function doorOf(owner: Tenant, id: number): Promise<Door> {
 
 /** With the resolver of that namespace: `nsenter` would keep the machine's. */
 export const inside = ({ namespace }: Pick<ClientMachine, "namespace">, ...command: string[]): string[] => [
-  ...["netns", "exec", namespace],
+  "netns",
+  "exec",
+  namespace,
   ...command,
 ];
 
@@ -63,8 +65,19 @@ export async function runStatement(
     "ip",
     inside(
       machine,
-      ...[env("MOORAGE_MYSQL"), "-N", "-B", "-h", host, "-P", String(door.port), "-u", door.username, ...tls],
-      ...[`--connect-timeout=${connectSeconds}`, "-e", statement],
+      env("MOORAGE_MYSQL"),
+      "-N",
+      "-B",
+      "-h",
+      host,
+      "-P",
+      String(door.port),
+      "-u",
+      door.username,
+      ...tls,
+      `--connect-timeout=${connectSeconds}`,
+      "-e",
+      statement,
     ),
     { env: { ...process.env, MYSQL_PWD: door.password }, timeout: seconds * 1000 },
   );

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { splits } from "./cluster-split.ts";
 
 const probe = (prober: number, began: number, view?: string, took = 5) => ({
-  ...{ prober, n: began, began },
+  prober,
+  n: began,
+  began,
   ...(view === undefined ? {} : { ended: began + took, view }),
 });
 

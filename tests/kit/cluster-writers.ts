@@ -89,8 +89,15 @@ export function startProbers({ door, members }: Cluster, run: number) {
     const going = (async () => {
       for (let first = 1; !ended; first += 1_000_000) {
         current = start({ namespace: hostOf(host).namespace }, "probe-member", {
-          ...{ host: nodeAddress, port: peerPort, username: door.username, password: door.password },
-          ...{ run, prober: FIRST_PROBER + ordinal, firstProber: FIRST_PROBER, first, replication },
+          host: nodeAddress,
+          port: peerPort,
+          username: door.username,
+          password: door.password,
+          run,
+          prober: FIRST_PROBER + ordinal,
+          firstProber: FIRST_PROBER,
+          first,
+          replication,
         });
         await current.ended;
         lines.push(...current.lines);

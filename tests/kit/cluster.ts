@@ -41,8 +41,14 @@ export async function membersOf(id: number): Promise<Member[]> {
     [id],
   );
   return rows.map(({ node, at, host, address, peer, own, port, replication }) => ({
-    ...{ node, ordinal: at, host: Number(host.replace("host-", "")), address },
-    ...{ peerAddress: peer, nodeAddress: own, peerPort: peerPortOf(port), replication },
+    node,
+    ordinal: at,
+    host: Number(host.replace("host-", "")),
+    address,
+    peerAddress: peer,
+    nodeAddress: own,
+    peerPort: peerPortOf(port),
+    replication,
   }));
 }
 

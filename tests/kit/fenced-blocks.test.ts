@@ -3,8 +3,23 @@ import { fencedBlocks } from "./fenced-blocks.ts";
 
 test("a block has its language, its unchanged code and the nearest heading; a comment in it is no heading", () => {
   const document = [
-    ...["# Title", "text", "## First", "```sh", "# a comment", "", "echo 1", "```"],
-    ...["between", "```php", "<?php", "```", "## Second", "```go", "", "```", ""],
+    "# Title",
+    "text",
+    "## First",
+    "```sh",
+    "# a comment",
+    "",
+    "echo 1",
+    "```",
+    "between",
+    "```php",
+    "<?php",
+    "```",
+    "## Second",
+    "```go",
+    "",
+    "```",
+    "",
   ].join("\n");
 
   expect(fencedBlocks(document)).toEqual([

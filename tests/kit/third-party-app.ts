@@ -64,8 +64,11 @@ export async function startThirdPartyApp(owner: Person, options: AppOptions) {
       pending.verifier = randomBytes(32).toString("base64url");
       const challenge = createHash("sha256").update(pending.verifier).digest("base64url");
       const query = new URLSearchParams({
-        ...{ response_type: "code", client_id: client.id, redirect_uri: client.redirect_uri },
-        ...{ state: pending.state, scope: options.scope },
+        response_type: "code",
+        client_id: client.id,
+        redirect_uri: client.redirect_uri,
+        state: pending.state,
+        scope: options.scope,
         ...(options.isPublic ? { code_challenge: challenge, code_challenge_method: "S256" } : {}),
       });
       reply.writeHead(302, { location: authUrl(`/oauth/authorize?${query.toString()}`) }).end();
@@ -108,7 +111,9 @@ const pageOf = (title: string): string =>
 
 async function register({ api }: Person, { label, isPublic }: AppOptions, redirect_uri: string) {
   const { status, body } = await api.call<{ id: string; secret: string }>("POST", "/v4/account/oauth-clients", {
-    ...{ label, redirect_uri, public: isPublic },
+    label,
+    redirect_uri,
+    public: isPublic,
   });
   if (status !== 200) throw new Error(`The client was refused: ${status} ${JSON.stringify(body)}`);
   return { id: body.id, secret: canary("client secret", body.secret), redirect_uri };

@@ -50,7 +50,9 @@ async function make({ method = "GET", path, body, headers = {}, by = "owner" }: 
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const payload = typeof body === "object" ? JSON.stringify(body) : body;
   const reply = await world.send({
-    ...{ method, url: filled(path), headers: { ...token, ...type, ...headers } },
+    method,
+    url: filled(path),
+    headers: { ...token, ...type, ...headers },
     ...(payload === undefined ? {} : { payload: filled(payload) }),
   });
   return { status: reply.statusCode, errors: reply.json<{ errors?: Fault[] }>().errors ?? [] };

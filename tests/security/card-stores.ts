@@ -78,7 +78,9 @@ const objects: Store = {
   stream: () => filesIn(inStack("data", "s3")),
   async plant(text) {
     const client = new S3Client({
-      ...{ endpoint: s3Url, region: "us-east-1", forcePathStyle: true },
+      endpoint: s3Url,
+      region: "us-east-1",
+      forcePathStyle: true,
       credentials: { accessKeyId: s3Keys.access, secretAccessKey: s3Keys.secret },
     });
     const place = { Bucket: s3Bucket, Key: `planted/${randomUUID()}` };

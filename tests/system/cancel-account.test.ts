@@ -40,7 +40,8 @@ test("a cancelled account is charged, stopped and kept; a declined card leaves t
 
   await addCard(DECLINING);
   expect(await api.call("POST", CANCEL, {})).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("not canceled") }] } },
+    status: 409,
+    body: { errors: [{ reason: expect.stringContaining("not canceled") }] },
   });
   expect(await sql("select note from shop.notes")).toBe("kept");
   expect(await chargesOf(account.euuid)).toEqual([]);

@@ -28,9 +28,13 @@ async function send(token: string, path: string, body: object, at: Partial<{ por
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; allow: string | undefined }>();
   const text = JSON.stringify(body);
   const call = request({
-    ...{ host: "127.0.0.1", port: at.port ?? ports.front, method: at.method ?? "POST", path },
+    host: "127.0.0.1",
+    port: at.port ?? ports.front,
+    method: at.method ?? "POST",
+    path,
     headers: {
-      ...{ authorization: `Bearer ${token}`, "content-type": "application/json" },
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
       // Node does not frame the body of a GET or OPTIONS: its bytes would begin the next request.
       "content-length": Buffer.byteLength(text),
     },

@@ -65,8 +65,10 @@ afterAll(async () => {
 test("the commands set the correct host, port, user, password and certificate authority", async () => {
   const { DB_CA = "", ...rest } = settings;
   expect(rest).toEqual({
-    ...{ DB_HOST: door.name, DB_PORT: `${door.port}` },
-    ...{ DB_USER: door.username, DB_PASSWORD: door.password },
+    DB_HOST: door.name,
+    DB_PORT: `${door.port}`,
+    DB_USER: door.username,
+    DB_PASSWORD: door.password,
   });
   expect(await readFile(DB_CA, "utf8")).toBe(await readFile(door.ca, "utf8"));
 });

@@ -46,11 +46,21 @@ drop user clerk@'%';
 const client = (program: string, door: Door, ...more: string[]): string => {
   const rootfs = join(enginesDir, "mysql", "rootfs");
   const words = [
-    ...[join(rootfs, "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", join(rootfs, "usr/lib/x86_64-linux-gnu")],
-    ...[join(rootfs, "usr/bin", program), "--no-defaults"],
-    ...[`--character-sets-dir=${join(rootfs, "usr/share/mysql/charsets")}`],
-    ...["-h", door.name, "-P", String(door.port), "-u", door.username],
-    ...["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`, ...more],
+    join(rootfs, "usr/lib64/ld-linux-x86-64.so.2"),
+    "--library-path",
+    join(rootfs, "usr/lib/x86_64-linux-gnu"),
+    join(rootfs, "usr/bin", program),
+    "--no-defaults",
+    `--character-sets-dir=${join(rootfs, "usr/share/mysql/charsets")}`,
+    "-h",
+    door.name,
+    "-P",
+    String(door.port),
+    "-u",
+    door.username,
+    "--ssl-mode=VERIFY_IDENTITY",
+    `--ssl-ca=${door.ca}`,
+    ...more,
   ];
   return words.map((word) => `'${word}'`).join(" ");
 };

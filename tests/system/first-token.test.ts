@@ -37,8 +37,15 @@ const press = (page: Page, name: string): Promise<void> => page.getByRole("butto
 const api = () => env("MOORAGE_URL");
 const selectOne = (shell: Shell, label: string) =>
   shell.run(
-    ...["db", "connect", label, "--mysql", `ip netns exec ${env("MOORAGE_CLIENT_A")} ${env("MOORAGE_MYSQL")}`],
-    ...["--", "-N", "-e", "SELECT 1"],
+    "db",
+    "connect",
+    label,
+    "--mysql",
+    `ip netns exec ${env("MOORAGE_CLIENT_A")} ${env("MOORAGE_MYSQL")}`,
+    "--",
+    "-N",
+    "-e",
+    "SELECT 1",
   );
 
 /** Opens the mail, and chooses a password with its link. */
@@ -95,8 +102,19 @@ test("from the invitation mail to SELECT 1 with the browser; logout revokes the 
 
   expect((await shell.run()).stdout).toContain("Next: You have no database. Create one: moorage db create");
   const created = await shell.run(
-    ...["db", "create", "--label", label, "--region", env("MOORAGE_REGION"), "--type", env("MOORAGE_TYPE")],
-    ...["--engine", env("MOORAGE_ENGINE"), "--allow-list", env("MOORAGE_CLIENT_A_ADDR"), "--wait"],
+    "db",
+    "create",
+    "--label",
+    label,
+    "--region",
+    env("MOORAGE_REGION"),
+    "--type",
+    env("MOORAGE_TYPE"),
+    "--engine",
+    env("MOORAGE_ENGINE"),
+    "--allow-list",
+    env("MOORAGE_CLIENT_A_ADDR"),
+    "--wait",
   );
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^status +active$/m) });
   expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });

@@ -108,14 +108,19 @@ test(
   "a Debian disk uploaded with curl comes back byte for byte in both formats",
   async () => {
     const { body } = await alice.call<ImageUpload>("POST", "/v4/images/upload", {
-      ...{ label: "Debian", description: "boots", region: env("MOORAGE_REGION"), cloud_init: true },
+      label: "Debian",
+      description: "boots",
+      region: env("MOORAGE_REGION"),
+      cloud_init: true,
     });
     uploaded = numberOf(body.image);
     canary("upload address", new URL(body.upload_to).searchParams.get("X-Amz-Signature") ?? "");
     const through = await bytesThroughApi();
     await run("ip", [
       ...inside(clientA(), "curl", "-fsS", "-X", "PUT", "-H", "Content-type: application/octet-stream"),
-      ...["--upload-file", disk.packed, body.upload_to],
+      "--upload-file",
+      disk.packed,
+      body.upload_to,
     ]);
     await untilEnded(uploaded);
     expect((await bytesThroughApi()) - through).toBeLessThan((await stat(disk.packed)).size / 10);

@@ -28,7 +28,11 @@ async function paste(code: string): Promise<string> {
     cwd: folder,
     env: {
       PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
-      ...{ DB_HOST: name, DB_PORT: `${port}`, DB_USER: username, DB_PASSWORD: password, DB_CA: ca },
+      DB_HOST: name,
+      DB_PORT: `${port}`,
+      DB_USER: username,
+      DB_PASSWORD: password,
+      DB_CA: ca,
     },
     timeout: 900_000,
   });

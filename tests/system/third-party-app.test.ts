@@ -20,7 +20,11 @@ afterAll(() => browser.close());
 
 const scope = "databases:read_only events:read_only";
 const app = (change: Partial<AppOptions> = {}): AppOptions => ({
-  ...{ label: "Fleet board", isPublic: false, encoding: "urlencoded", sendsGrantType: true, scope },
+  label: "Fleet board",
+  isPublic: false,
+  encoding: "urlencoded",
+  sendsGrantType: true,
+  scope,
   ...change,
 });
 

@@ -99,7 +99,10 @@ test("a replica is promoted in place of a killed primary, and the receipt report
   expect(cluster.primary.node).not.toBe(primary.node);
   expect(await sql(NOTES)).toBe("first,second");
   expect(await untilReceipt(alice, id, at)).toMatchObject({
-    ...{ planned: false, from_node: primary.ordinal, to_node: cluster.primary.ordinal, transactions_lost: 0 },
+    planned: false,
+    from_node: primary.ordinal,
+    to_node: cluster.primary.ordinal,
+    transactions_lost: 0,
   });
   const news = await failovers();
   expect(news).toHaveLength(before + 1);

@@ -116,7 +116,10 @@ test("a killed primary is replaced, and an event reports how long that took and 
   expect(await sql(door, NOTES)).toBe("first,second");
   expect(await eventsOf(id, "database_failover")).toHaveLength(1);
   expect(await untilReceipt(alice, id, at)).toMatchObject({
-    ...{ planned: false, from_node: primary.ordinal, to_node: after.primary.ordinal, transactions_lost: 0 },
+    planned: false,
+    from_node: primary.ordinal,
+    to_node: after.primary.ordinal,
+    transactions_lost: 0,
     phases: { missed: expect.any(Number), elected: expect.any(Number), led: expect.any(Number) },
   });
 });

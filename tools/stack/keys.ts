@@ -56,8 +56,19 @@ async function makeAtomically(folder: string, make: (openssl: Openssl) => Promis
 
 const makeCa = (openssl: Openssl, signs: string): Promise<string> =>
   openssl(
-    ...["req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", `/CN=Moorage stack CA for ${signs}`],
-    ...["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
+    "req",
+    "-x509",
+    ...newKey,
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.pem",
+    "-subj",
+    `/CN=Moorage stack CA for ${signs}`,
+    "-addext",
+    "basicConstraints=critical,CA:TRUE",
+    "-addext",
+    "keyUsage=critical,keyCertSign,cRLSign",
   );
 
 /** A CA that signs hosts' certificates, and a certificate from it for the fleet gateway. */
@@ -65,9 +76,26 @@ const makeTls = (): Promise<void> =>
   makeAtomically(keyFile.tls, async (openssl) => {
     await makeCa(openssl, "hosts");
     await openssl(
-      ...["req", "-x509", ...newKey, "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=fleet"],
-      ...["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=IP:${bridgeAddress},IP:127.0.0.1`],
-      ...["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature"],
-      ...["-addext", "extendedKeyUsage=serverAuth"],
+      "req",
+      "-x509",
+      ...newKey,
+      "-keyout",
+      "server.key",
+      "-out",
+      "server.pem",
+      "-subj",
+      "/CN=fleet",
+      "-CA",
+      "ca.pem",
+      "-CAkey",
+      "ca.key",
+      "-addext",
+      `subjectAltName=IP:${bridgeAddress},IP:127.0.0.1`,
+      "-addext",
+      "basicConstraints=critical,CA:FALSE",
+      "-addext",
+      "keyUsage=critical,digitalSignature",
+      "-addext",
+      "extendedKeyUsage=serverAuth",
     );
   });

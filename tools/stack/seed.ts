@@ -55,12 +55,22 @@ export async function seedCatalogue(): Promise<Seed> {
   await admin("POST", "/admin/regions", { id: secondRegion, label: "Paris", country: "fr" });
   const standard = { class: "standard" };
   await admin("POST", "/admin/plans", {
-    ...{ ...standard, id: plan, label: "Small 1 GB" },
-    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1, price: priceOf("0.0225", "15") },
+    ...standard,
+    id: plan,
+    label: "Small 1 GB",
+    memory_mb: 1024,
+    disk_mb: 10_240,
+    vcpus: 1,
+    price: priceOf("0.0225", "15"),
   });
   await admin("POST", "/admin/plans", {
-    ...{ ...standard, id: "m1-medium", label: "Medium 2 GB" },
-    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2, price: priceOf("0.045", "30") },
+    ...standard,
+    id: "m1-medium",
+    label: "Medium 2 GB",
+    memory_mb: 2048,
+    disk_mb: 20_480,
+    vcpus: 2,
+    price: priceOf("0.045", "30"),
   });
   await seedTaxes();
   const engine = `mysql/${await engineFact("version")}`;
@@ -72,7 +82,10 @@ export async function seedCatalogue(): Promise<Seed> {
   await setAddress(tokens.owner, addresses.bakery);
   await setAddress(tokens.other, addresses.other);
   return {
-    ...{ plan, engine, image, tokens },
+    plan,
+    engine,
+    image,
+    tokens,
     owner: owner ?? { username: OWNER, password: await seedPassword() },
   };
 }
@@ -145,10 +158,16 @@ function readSeed(): Partial<Seed> | undefined {
 /** Registers the host; until the host is enrolled, the reply contains the one-time token for its agent. */
 export async function seedHost(host: Host): Promise<void> {
   const reply = await admin<{ id: number; enrol_token?: string | null }>("POST", "/admin/hosts", {
-    ...{ name: host.name, region, failure_domain: `rack-${host.number}` },
-    ...{ address: host.address, address6: host.address6, private_address: host.privateAddress },
+    name: host.name,
+    region,
+    failure_domain: `rack-${host.number}`,
+    address: host.address,
+    address6: host.address6,
+    private_address: host.privateAddress,
     node_network: host.nodeNetwork,
-    ...{ memory_mb: 65_536, disk_mb: 1_048_576, vcpus: 64 },
+    memory_mb: 65_536,
+    disk_mb: 1_048_576,
+    vcpus: 64,
   });
   if (reply.enrol_token) await writeFile(join(host.dir, "enrol-token"), reply.enrol_token, { mode: 0o600 });
 }

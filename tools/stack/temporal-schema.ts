@@ -21,8 +21,17 @@ export async function dropTemporalDatabases(): Promise<void> {
 async function ensureSchema(database: string, schema: string): Promise<void> {
   const tool = (...args: string[]): Promise<string> =>
     run(inParts("bin", "temporal-sql-tool"), [
-      ...["--plugin", "postgres12", "--ep", "127.0.0.1", "-p", String(ports.postgres), "-u", "postgres"],
-      ...["--db", database, ...args],
+      "--plugin",
+      "postgres12",
+      "--ep",
+      "127.0.0.1",
+      "-p",
+      String(ports.postgres),
+      "-u",
+      "postgres",
+      "--db",
+      database,
+      ...args,
     ]);
   const exists = await psql("postgres", `select 1 from pg_database where datname = '${database}'`);
   if (exists === "") await tool("create-database");

@@ -82,7 +82,11 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   ] as const;
   const archiveSteps = [...copySteps, ...shipSteps, ...reportArchivedSteps, endTaskStep];
   announceSteps("agent", [
-    ...[...tables.flatMap(stepNames), reachedStep, reportVerifiedStep, ...diskSteps, ...archiveSteps],
+    ...tables.flatMap(stepNames),
+    reachedStep,
+    reportVerifiedStep,
+    ...diskSteps,
+    ...archiveSteps,
     ...captureSteps,
     ...Object.values(recordSteps),
     ...saveErrantSteps,

@@ -61,7 +61,9 @@ export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSp
 
 /** Each timeline has a group of its own; one-time orders belong to the desired timeline's group. */
 const clusterBefore = ({ replication, members, primary }: Cluster, group: string): Cluster => ({
-  ...{ replication, group, members },
+  replication,
+  group,
+  members,
   // The primary belongs to the database, not to a timeline.
   ...(primary && { primary }),
 });

@@ -89,7 +89,13 @@ function planCommands(program: Command, output: Output): void {
     .action(async (id: string, { memoryMb, diskMb, ...options }: PlanOptions) => {
       const { label, class: kind, vcpus, deprecated } = options;
       const saved = await adminClient().post<Plan>("/admin/plans", {
-        ...{ id, label, class: kind, memory_mb: memoryMb, disk_mb: diskMb, vcpus, deprecated },
+        id,
+        label,
+        class: kind,
+        memory_mb: memoryMb,
+        disk_mb: diskMb,
+        vcpus,
+        deprecated,
         price: priceIn(options),
       });
       output.printResult(saved, texts.planSaved({ id, ...saved.price }));

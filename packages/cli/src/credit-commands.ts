@@ -52,7 +52,11 @@ export function creditCommands(program: Command, output: Output): void {
 }
 
 const rowOf = ({ id, summary, credit, monthly_cap, remaining, granted, expires }: Credit) => ({
-  ...{ id, summary, credit, remaining },
+  id,
+  summary,
+  credit,
+  remaining,
   "monthly cap": monthly_cap,
-  ...{ granted, expires },
+  granted,
+  expires,
 });

@@ -104,8 +104,11 @@ const deprecatedText = ({ id, eol }: Image): Text =>
 const limitsText = ({ account, limits, used }: AccountLimits): Text =>
   texts.limits({
     account,
-    ...{ images: used.images, maxImages: limits.images },
-    ...{ mb: used.total_mb, maxMb: limits.total_mb, rawMb: limits.raw_mb },
+    images: used.images,
+    maxImages: limits.images,
+    mb: used.total_mb,
+    maxMb: limits.total_mb,
+    rawMb: limits.raw_mb,
   });
 
 const wireOf = (limit: Limit | undefined): number | null | undefined => (limit === "default" ? null : limit);

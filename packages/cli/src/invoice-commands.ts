@@ -105,11 +105,22 @@ export function invoiceCommands(program: Command, output: Output): void {
 const dollars = (amount: number): string => `${amount < 0 ? "-" : ""}$${Math.abs(amount).toFixed(2)}`;
 
 const rowOf = ({ id, account, company, month, date, subtotal, tax, total }: Invoice) => ({
-  ...{ id, account, company, month, date },
-  ...{ subtotal: dollars(subtotal), tax: dollars(tax), total: dollars(total) },
+  id,
+  account,
+  company,
+  month,
+  date,
+  subtotal: dollars(subtotal),
+  tax: dollars(tax),
+  total: dollars(total),
 });
 
 const itemRow = ({ label, from, to, quantity, unit_price, amount, tax }: Item) => ({
-  ...{ label, from, to, quantity, "unit price": `$${unit_price}` },
-  ...{ amount: dollars(amount), tax: dollars(tax) },
+  label,
+  from,
+  to,
+  quantity,
+  "unit price": `$${unit_price}`,
+  amount: dollars(amount),
+  tax: dollars(tax),
 });

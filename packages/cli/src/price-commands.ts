@@ -31,13 +31,18 @@ export function priceCommands(plan: Command, output: Output): void {
 }
 
 export const priceIn = ({ hourly, monthly, suspendedHourly, suspendedMonthly }: PriceOptions) => ({
-  ...{ hourly, monthly, suspended_hourly: suspendedHourly, suspended_monthly: suspendedMonthly },
+  hourly,
+  monthly,
+  suspended_hourly: suspendedHourly,
+  suspended_monthly: suspendedMonthly,
 });
 
 const pathOf = (id: string): string => `/admin/plans/${segment(id)}/prices`;
 
 const rowOf = ({ from, hourly, monthly, suspended_hourly, suspended_monthly }: Price) => ({
-  ...{ from, hourly, monthly },
+  from,
+  hourly,
+  monthly,
   "suspended hourly": suspended_hourly,
   "suspended monthly": suspended_monthly,
 });

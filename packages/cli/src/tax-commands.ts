@@ -64,6 +64,11 @@ export function taxCommands(program: Command, output: Output): void {
 const placeOf = ({ country, state }: Tax): string => (state === "" ? country : `${state}, ${country}`);
 
 const rowOf = ({ country, state, name, percent, from, until, waived_by_tax_id }: Tax) => ({
-  ...{ country, state, name, percent, from, until },
+  country,
+  state,
+  name,
+  percent,
+  from,
+  until,
   "waived by tax id": waived_by_tax_id,
 });

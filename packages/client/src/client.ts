@@ -43,7 +43,9 @@ export function createClient(options: ClientOptions): Client {
   const base = url.replace(/\/+$/, "");
   // Looked up at each call, so that a fetch replaced later is used.
   const sender = {
-    ...{ timeoutMs, tries, onIgnored: options.onIgnored },
+    timeoutMs,
+    tries,
+    onIgnored: options.onIgnored,
     fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
   };
   const request = (operation: Operation, input: AnyInput = {}): Promise<unknown> =>

@@ -16,13 +16,21 @@ async function startServer(world: World) {
   const app = await createAuthServer(
     createLog("test", "silent"),
     {
-      ...{ db: world.db, clock: () => new Date(), sealer: world.sealer, throttle: createNoThrottle() },
+      db: world.db,
+      clock: () => new Date(),
+      sealer: world.sealer,
+      throttle: createNoThrottle(),
       keyRing: { current: "k1", keys: { k1: randomBytes(32).toString("base64") } },
       limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: world.databaseUrl }))),
-      ...{ authUrl: url, publicUrl: undefined },
+      authUrl: url,
+      publicUrl: undefined,
     },
     {
-      ...{ maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false, check: async () => {} },
+      maxInFlight: 500,
+      maxLagMs: 60_000,
+      drainMs: 1000,
+      trustedProxies: false,
+      check: async () => {},
     },
   );
   await app.listen({ host: "localhost", port });
@@ -55,7 +63,8 @@ test("a person signs in on our pages and agrees, and the app gets access", async
   const person = await world.customer();
   await setPassword(world, person.userId);
   const client = await person.post<{ id: string; secret: string }>("/v4/account/oauth-clients", {
-    ...{ label: "Tide <tables>", redirect_uri: BACK },
+    label: "Tide <tables>",
+    redirect_uri: BACK,
   });
   const { verifier, challenge } = newProof();
   const browser = newBrowser(server.url);

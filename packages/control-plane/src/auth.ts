@@ -24,13 +24,23 @@ type Given = Omit<AuthorizationServerDeps, Made> & { throttle: Throttle; passwor
 export async function createAuthServer(log: Log, given: Given, serving: Serving): Promise<FastifyInstance> {
   const { db, clock, sealer, throttle, authUrl, publicUrl } = given;
   const pages = {
-    ...{ error: errorPage, signOut: signOutPage, signedOut: () => signedOutPage() },
-    ...{ userCode: userCodePage, deviceSignedIn: deviceSignedInPage },
+    error: errorPage,
+    signOut: signOutPage,
+    signedOut: () => signedOutPage(),
+    userCode: userCodePage,
+    deviceSignedIn: deviceSignedInPage,
   };
   const made = { pages, loginTokens: createLoginTokens(given), deviceLimits: deviceLimitsOf(throttle) };
   const { app, interactions } = await createAuthorizationServer(log, { ...given, ...made }, serving);
   signInPages(app, {
-    ...{ db, clock, sealer, throttle, authUrl, publicUrl, interactions, endSessions },
+    db,
+    clock,
+    sealer,
+    throttle,
+    authUrl,
+    publicUrl,
+    interactions,
+    endSessions,
     tokens: createOwnTokens(given),
     mails: createMails(given),
     passwords: given.passwords ?? createPasswords(),

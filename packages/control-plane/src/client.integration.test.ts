@@ -280,9 +280,16 @@ async function oldInvoice({ db, time }: World, accountId: number): Promise<numbe
   const row = db
     .insertInto("invoices")
     .values({
-      ...{ account_id: accountId, month: "2010-01-01", label: "Invoice", billing_source: "operator" },
-      ...{ created_at: time.now, until: new Date("2010-02-01T00:00:00Z") },
-      ...{ subtotal_micros: 0, tax_micros: 0, total_micros: 0, tax_summary: "[]" },
+      account_id: accountId,
+      month: "2010-01-01",
+      label: "Invoice",
+      billing_source: "operator",
+      created_at: time.now,
+      until: new Date("2010-02-01T00:00:00Z"),
+      subtotal_micros: 0,
+      tax_micros: 0,
+      total_micros: 0,
+      tax_summary: "[]",
       bill_to: JSON.stringify({ ...bill_to, tax_id: "", email: "" }),
     })
     .returning("id");

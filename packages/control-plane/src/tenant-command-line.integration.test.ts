@@ -88,8 +88,16 @@ test("every kind of value reaches the API: nested fields, null, empty lists, JSO
   await terminal.type("account update --country DE --zip 20457 --city Hamburg");
   expect(await terminal.json("account show")).toMatchObject({ country: "DE", city: "Hamburg" });
   const grants = await terminal.type([
-    ...["user", "grants", "update", colleague.username, "--global.add-databases", "--global.account-access", "null"],
-    ...["--body", '{"global": {"add_images": true}}', "--json"],
+    "user",
+    "grants",
+    "update",
+    colleague.username,
+    "--global.add-databases",
+    "--global.account-access",
+    "null",
+    "--body",
+    '{"global": {"add_images": true}}',
+    "--json",
   ]);
   expect(grants.stderr).toBe("");
   expect(JSON.parse(grants.stdout)).toMatchObject({

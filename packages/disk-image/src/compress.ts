@@ -11,8 +11,11 @@ export const MOST_STORED_BYTES = CHUNK_BYTES + 64 * 1024;
  */
 export function compressChunk(raw: Buffer): Promise<Buffer> {
   const options: ZstdOptions & Pick<TransformOptions, "readableObjectMode"> = {
-    ...{ flush: constants.ZSTD_e_end, chunkSize: MOST_STORED_BYTES, pledgedSrcSize: raw.length },
-    ...{ params: { [constants.ZSTD_c_compressionLevel]: 1 }, readableObjectMode: true },
+    flush: constants.ZSTD_e_end,
+    chunkSize: MOST_STORED_BYTES,
+    pledgedSrcSize: raw.length,
+    params: { [constants.ZSTD_c_compressionLevel]: 1 },
+    readableObjectMode: true,
   };
   const zstd = createZstdCompress(options);
   return new Promise<Buffer>((resolve, reject) => {

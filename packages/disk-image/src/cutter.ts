@@ -94,8 +94,11 @@ export function createCutter({
       await Promise.all(underWay);
       throwFault();
       return {
-        ...{ format: 1, raw_bytes: rawBytes, raw_sha256: rawHash.digest("hex") },
-        ...{ kept_bytes: keptBytes, stored_bytes: storedBytes },
+        format: 1,
+        raw_bytes: rawBytes,
+        raw_sha256: rawHash.digest("hex"),
+        kept_bytes: keptBytes,
+        stored_bytes: storedBytes,
         chunks: chunks.sort((a, b) => a.index - b.index),
       };
     },

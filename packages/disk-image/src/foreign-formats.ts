@@ -16,10 +16,13 @@ const at =
 const convert = (name: string): string =>
   `Convert it with "qemu-img convert -O raw disk.${name} disk.raw", compress that with "gzip disk.raw", and upload disk.raw.gz.`;
 const disk = (name: string, suffix: string, is: Format["is"]): Format => ({
-  ...{ name: `a ${name} disk`, remedy: convert(suffix), is },
+  name: `a ${name} disk`,
+  remedy: convert(suffix),
+  is,
 });
 const packed = (name: string, is: Format["is"]): Format => ({
-  ...{ name, is },
+  name,
+  is,
   remedy: 'Unpack it, compress the raw disk that is in it with "gzip disk.raw", and upload disk.raw.gz.',
 });
 

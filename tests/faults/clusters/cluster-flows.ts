@@ -20,7 +20,9 @@ const stepsOfThree = [
     (name) => `worker.${name}`,
   ),
   ...["placeReplacement", "tombstoneReplaced", "whyStuck", "checkRecloned"].map((name) => `worker.${name}`),
-  ...["end.bootstrapGroup", "end.switchOver", "end.replaceNode"],
+  "end.bootstrapGroup",
+  "end.switchOver",
+  "end.replaceNode",
 ];
 export const isClusterStep = (step: string): boolean =>
   /^agent\.(group|errant)\./.test(step) || stepsOfThree.includes(step);

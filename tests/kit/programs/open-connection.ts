@@ -6,7 +6,11 @@ import type { Door } from "../client.ts";
 export function openConnection(input: string, more: ConnectionOptions = {}): Promise<Connection> {
   const { name, port, username, password, ca } = JSON.parse(input) as Door;
   return createConnection({
-    ...{ host: name, port, user: username, password, connectTimeout: 60_000 },
+    host: name,
+    port,
+    user: username,
+    password,
+    connectTimeout: 60_000,
     ssl: { ca: readFileSync(ca), rejectUnauthorized: true, verifyIdentity: true },
     ...more,
   });

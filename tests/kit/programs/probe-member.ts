@@ -41,7 +41,11 @@ let connection: Connection | undefined;
 async function connected(): Promise<Connection> {
   if (connection !== undefined) return connection;
   connection = await createConnection({
-    ...{ host, port, user: username, password, connectTimeout: CONNECT_MS },
+    host,
+    port,
+    user: username,
+    password,
+    connectTimeout: CONNECT_MS,
     ssl: { rejectUnauthorized: false },
   });
   connection.on("error", () => {});

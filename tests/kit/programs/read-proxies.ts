@@ -23,7 +23,8 @@ async function read(proxy: string): Promise<never> {
       while (connection !== undefined) {
         const askedMs = ranMs;
         const [rows] = await connection.query<RowDataPacket[]>({
-          ...{ sql: "select @@server_uuid as server, connection_id() as session", timeout: patienceMs },
+          sql: "select @@server_uuid as server, connection_id() as session",
+          timeout: patienceMs,
         });
         console.log(JSON.stringify({ proxy, at: Date.now(), askedMs, ...rows[0] }));
         await sleep(EVERY_MS);

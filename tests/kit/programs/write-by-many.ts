@@ -29,7 +29,9 @@ async function write(writer: number): Promise<never> {
       for (; connection !== undefined; n++) {
         const values = [run, writer, n];
         await connection.query({
-          ...{ sql: "insert into drill.writes (run, writer, n) values (?, ?, ?)", values, timeout: PATIENCE_MS },
+          sql: "insert into drill.writes (run, writer, n) values (?, ?, ?)",
+          values,
+          timeout: PATIENCE_MS,
         });
         console.log(`+ ${writer} ${n} ${Date.now()}`);
         await sleep(pauseMs);

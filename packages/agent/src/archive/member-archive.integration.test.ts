@@ -71,7 +71,12 @@ const rows = async (index: number) =>
 const recipeLogs = (): Promise<Recipe["logs"]> =>
   Promise.all(
     kept.logs.map(async ({ name, gtid, bytes, sha256 }) => ({
-      ...{ name, gtid, bytes, sha256, identity: kept.identity, url: await kept.urlOf(`logs/${name}`) },
+      name,
+      gtid,
+      bytes,
+      sha256,
+      identity: kept.identity,
+      url: await kept.urlOf(`logs/${name}`),
     })),
   );
 
@@ -136,11 +141,9 @@ test("one member restores from all archivers' logs while the group serves; the o
   await write("INSERT INTO shop.t VALUES (99)");
   const maker = three.hosts[0] as ThreeHosts["hosts"][number];
   maker.gateway.recipes.set(`${maker.node} data`, async () => ({
-    ...{
-      point: { at: new Date().toISOString() },
-      base: { kind: "prepared", sha256: builtEngine.prepared },
-      logs: recipe,
-    },
+    point: { at: new Date().toISOString() },
+    base: { kind: "prepared", sha256: builtEngine.prepared },
+    logs: recipe,
   }));
   const next = randomUUID();
   const on = (index: number, origin: "archive" | "cluster", order: Partial<Cluster>): Partial<NodeSpec> => {
@@ -171,7 +174,9 @@ test("a fork to a single node from a member's copy has its rows and no group con
   host.known(node);
   const names = Array.from({ length: parts }, (_, n) => partName(id, n + 1));
   const base: Recipe["base"] = {
-    ...{ kind: "copy", identity: kept.identity, gtid },
+    kind: "copy",
+    identity: kept.identity,
+    gtid,
     manifest: { url: await kept.urlOf(manifestName(id)), sha256: manifest_sha256 },
     parts: await Promise.all(names.map(kept.urlOf)),
   };
@@ -179,7 +184,11 @@ test("a fork to a single node from a member's copy has its rows and no group con
   host.gateway.recipes.set(`${node} data`, async () => ({ point: { at: ended_at }, base, logs: after }));
   const { cluster: _cluster, archive: _archive, ...plain } = three.spec(1);
   const fork: NodeSpec = {
-    ...{ ...plain, node, generation: 1, uid: 200_077, server_id: 77 },
+    ...plain,
+    node,
+    generation: 1,
+    uid: 200_077,
+    server_id: 77,
     database: { ...plain.database, cluster_size: 1, replication_type: "none" },
     network: { address: host.address(7), port: 20_047 },
     data: { timeline: randomUUID(), ordinal: 0, origin: "archive" },

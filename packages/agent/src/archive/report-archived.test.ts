@@ -25,8 +25,13 @@ function member(term: number): ArchivedNode {
   return archivedNode(hostPaths(dir), known) as ArchivedNode;
 }
 const log = (number: number): ArchivedLog => ({
-  ...{ name: `binlog.00000${number}.0123456789abcdef`, sequence: number, closed_at: clock().toISOString() },
-  ...{ previous: "", gtid: "", bytes: 1, sha256: "a".repeat(64) },
+  name: `binlog.00000${number}.0123456789abcdef`,
+  sequence: number,
+  closed_at: clock().toISOString(),
+  previous: "",
+  gtid: "",
+  bytes: 1,
+  sha256: "a".repeat(64),
 });
 const shipped = (node: ArchivedNode, number: number) =>
   updateArchiveState(node, clock(), ({ unreported }) => ({

@@ -120,8 +120,13 @@ async function ship(
   const name = objectNameOf(node, log);
   await step("agent.ship.upload", () => uploadSealed(upload, name, sealed));
   await recordShipped(deps, node, {
-    ...{ name, sequence: log.number, previous: log.previous, gtid: formatGtidSet(executed) },
-    ...{ closed_at: justAfter(seen.lastCommitted), bytes: sealed.bytes, sha256: sealed.sha256 },
+    name,
+    sequence: log.number,
+    previous: log.previous,
+    gtid: formatGtidSet(executed),
+    closed_at: justAfter(seen.lastCommitted),
+    bytes: sealed.bytes,
+    sha256: sealed.sha256,
   });
   return after;
 }

@@ -24,7 +24,8 @@ beforeAll(async () => {
   gateway.captures.desired = [];
   environment = {
     ...agentEnvironment(host, gateway),
-    ...{ MOORAGE_AGENT_DISKS: `/dev:${host.dir}`, MOORAGE_CRASH_DIR: host.crash },
+    MOORAGE_AGENT_DISKS: `/dev:${host.dir}`,
+    MOORAGE_CRASH_DIR: host.crash,
   };
   host.startAgent(environment);
 });

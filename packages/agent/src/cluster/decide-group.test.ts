@@ -14,7 +14,10 @@ const spec = (change: Partial<Cluster> = {}) => {
   return { node, cluster: { ...cluster, ...change } };
 };
 const being = (state: GroupFacts["own"]["state"], change: Partial<GroupFacts["own"]> = {}): GroupFacts["own"] => ({
-  ...{ state, readOnly: true, isPatient: false, hasDonor: true },
+  state,
+  readOnly: true,
+  isPatient: false,
+  hasDonor: true,
   ...change,
 });
 const facts = (change: Partial<GroupFacts> = {}): GroupFacts => ({

@@ -11,24 +11,45 @@ const uuid = serverUuidOf(group, "0123456789abcdef");
 const quiet = { source: null, receiving: null, applying: null, received: null, follower: null };
 const open = (...followers: string[]): FollowingRow[] =>
   [...followers.map(addressOf), ...(followers.length === 0 ? [null] : [])].map((follower) => ({
-    ...{ ...quiet, uuid, closed: 0 as const, gtid: `${uuid}:1-9`, follower },
+    ...quiet,
+    uuid,
+    closed: 0 as const,
+    gtid: `${uuid}:1-9`,
+    follower,
   }));
 const following = (source: string, change: Partial<FollowingRow> = {}): FollowingRow[] => [
   {
-    ...{ ...quiet, uuid, closed: 1, gtid: `${uuid}:1-8`, received: `${uuid}:1-9` },
-    ...{ source: addressOf(source), receiving: "ON", applying: "ON", ...change },
+    ...quiet,
+    uuid,
+    closed: 1,
+    gtid: `${uuid}:1-8`,
+    received: `${uuid}:1-9`,
+    source: addressOf(source),
+    receiving: "ON",
+    applying: "ON",
+    ...change,
   },
 ];
 /** The view of a member as served by its host, which knows this primary in this term. */
 const view = (node: string, rows: FollowingRow[], primaryNode = a, term = 3): MemberView => ({
-  ...{ node, ageMs: 100 },
+  node,
+  ageMs: 100,
   ...readFollowing(rows, { node, group, members, primary: { node: primaryNode, term } }),
 });
 
 test("an open primary is reported with the replicas that are connected", () => {
   expect(view(a, open(b, c, b))).toEqual({
-    ...{ node: a, ageMs: 100, state: "online", role: "primary", view: "8d3c1f6e.3", primary: a, online: [a, b, c] },
-    ...{ writable: true, group, gtid: `${uuid}:1-9`, term: 3 },
+    node: a,
+    ageMs: 100,
+    state: "online",
+    role: "primary",
+    view: "8d3c1f6e.3",
+    primary: a,
+    online: [a, b, c],
+    writable: true,
+    group,
+    gtid: `${uuid}:1-9`,
+    term: 3,
   });
   expect(view(a, open())).toMatchObject({ online: [a] });
 });
@@ -40,8 +61,18 @@ test("a client of the binary log that is no member is not counted as a replica",
 
 test("a replica that receives and applies is a secondary", () => {
   expect(view(b, following(a))).toEqual({
-    ...{ node: b, ageMs: 100, state: "online", role: "secondary", view: "8d3c1f6e.3", primary: a, online: [b, a] },
-    ...{ writable: false, group, gtid: `${uuid}:1-8`, received: `${uuid}:1-9`, term: 3 },
+    node: b,
+    ageMs: 100,
+    state: "online",
+    role: "secondary",
+    view: "8d3c1f6e.3",
+    primary: a,
+    online: [b, a],
+    writable: false,
+    group,
+    gtid: `${uuid}:1-8`,
+    received: `${uuid}:1-9`,
+    term: 3,
   });
 });
 

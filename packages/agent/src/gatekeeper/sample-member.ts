@@ -72,7 +72,10 @@ async function queryMember(connection: Connection, file: ClusterFile): Promise<O
 
 /** The host knows the term even if the server is unreachable. */
 export const awayView = ({ node, primary }: Pick<ClusterFile, "node" | "primary">): Sample["view"] => ({
-  ...{ node, state: "away", online: [], writable: false },
+  node,
+  state: "away",
+  online: [],
+  writable: false,
   ...(primary && { term: primary.term }),
 });
 

@@ -60,10 +60,18 @@ export async function keepArchive(three: ThreeHosts) {
   for (const { gateway } of three.hosts) Object.assign(gateway.archive, { store, endOf: record });
 
   return {
-    ...{ store, identity, timeline, logs, copies, refused },
+    store,
+    identity,
+    timeline,
+    logs,
+    copies,
+    refused,
     archived: (): GtidSet => archived,
     archiveOf: (isArchiver: boolean): NodeSpec["archive"] => ({
-      ...{ recipient, log_seconds: 1, copy_hours: { from: 0, to: 24 }, verify_days: 1000 },
+      recipient,
+      log_seconds: 1,
+      copy_hours: { from: 0, to: 24 },
+      verify_days: 1000,
       ...(isArchiver ? {} : { archiver: false as const }),
     }),
     urlOf: (name: string): Promise<string> => store.presignGet(`${timeline}/${name}`),

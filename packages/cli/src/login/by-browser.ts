@@ -19,7 +19,10 @@ export async function signInByBrowser({ issuer, scope, machine, terminal }: Logi
   const redirect = await listen(state);
   try {
     const address = client.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: redirect.url, scope, state, device_name: machine },
+      redirect_uri: redirect.url,
+      scope,
+      state,
+      device_name: machine,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
@@ -74,7 +77,9 @@ function answer(reply: ServerResponse, status: number, title: Text, body: Text):
   reply.writeHead(status, {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-    ...{ "cache-control": "no-store", "referrer-policy": "no-referrer", connection: "close" },
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    connection: "close",
   });
   reply.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title.text}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"></head>

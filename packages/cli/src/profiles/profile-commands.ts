@@ -23,7 +23,10 @@ function profile({ terminal, output }: ProfileDeps): Command {
     .action(() => {
       const { current, profiles } = readProfiles(terminal.env);
       const rows = Object.entries(profiles).map(([name, { url, token }]) => ({
-        ...{ name, url, token: token === undefined ? "in the keychain" : "in the file", used: name === current },
+        name,
+        url,
+        token: token === undefined ? "in the keychain" : "in the file",
+        used: name === current,
       }));
       output.list(rows, ({ used, ...row }) => ({ ...row, current: used }), texts.none());
     });

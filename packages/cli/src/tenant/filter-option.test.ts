@@ -14,10 +14,13 @@ test.each([
 
 test("an order works alone and with a filter", () => {
   expect(filterOf(listImages, { orderBy: "size", order: "desc" })).toEqual({
-    ...{ "+and": [], "+order_by": "size", "+order": "desc" },
+    "+and": [],
+    "+order_by": "size",
+    "+order": "desc",
   });
   expect(filterOf(listImages, { filter: ["label~deb"], orderBy: "size" })).toEqual({
-    ...{ label: { "+contains": "deb" }, "+order_by": "size" },
+    label: { "+contains": "deb" },
+    "+order_by": "size",
   });
   expect(filterOf(listImages, {})).toBeUndefined();
 });

@@ -10,7 +10,11 @@ export const columnsOfList: Readonly<Record<string, readonly string[]>> = {
 /** Lists whose cells are computed from the fields. */
 export const rowsOfList: Readonly<Record<string, (item: never) => Row>> = {
   listDatabaseTypes: ({ id, label, vcpus, memory, disk, engines }: DatabaseType) => ({
-    ...{ id, label, vcpus, "memory MB": memory, "disk MB": disk },
+    id,
+    label,
+    vcpus,
+    "memory MB": memory,
+    "disk MB": disk,
     ...Object.fromEntries(
       engines.mysql.map(({ quantity, price }) => [
         `${quantity} ${quantity === 1 ? "node" : "nodes"} per month`,

@@ -40,9 +40,18 @@ test("every field can be changed, alone or with others, and each accepted change
   await using world = await newWorld();
   const alice = await world.customer();
   const whole = {
-    ...{ address_1: "Quay 1", address_2: "Shed 4", city: "New York", company: "Harbour & Sons", country: "us" },
-    ...{ email: "bills@harbour.example", first_name: "Ada", last_name: "Marsh", phone: "+1 212 5550100" },
-    ...{ state: "ny", tax_id: "12-345", zip: "10001" },
+    address_1: "Quay 1",
+    address_2: "Shed 4",
+    city: "New York",
+    company: "Harbour & Sons",
+    country: "us",
+    email: "bills@harbour.example",
+    first_name: "Ada",
+    last_name: "Marsh",
+    phone: "+1 212 5550100",
+    state: "ny",
+    tax_id: "12-345",
+    zip: "10001",
   };
 
   const changed = await alice.put<Account>(ACCOUNT, whole);
@@ -53,7 +62,9 @@ test("every field can be changed, alone or with others, and each accepted change
   expect(await eventsOf(alice)).toMatchObject([
     { action: "account_update" },
     {
-      ...{ action: "account_update", status: "notification", username: alice.username },
+      action: "account_update",
+      status: "notification",
+      username: alice.username,
       entity: { type: "account", id: null, label: "Harbour & Sons", url: ACCOUNT },
     },
   ]);
@@ -146,12 +157,14 @@ test("an account without access to databases lacks the capability until it has o
 
   expect(await capabilities()).toEqual(["Machine Images"]);
   await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
-    ...{ capability: "Managed Databases", granted: true },
+    capability: "Managed Databases",
+    granted: true,
   });
   expect(await capabilities()).toEqual(["Managed Databases", "Machine Images"]);
   await activeDatabase(world, alice, await world.host());
   await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
-    ...{ capability: "Managed Databases", granted: false },
+    capability: "Managed Databases",
+    granted: false,
   });
   expect(await capabilities()).toEqual(["Managed Databases", "Machine Images"]);
 });
@@ -160,7 +173,10 @@ test("settings are stored, and fields that cannot be set are left out", async ()
   await using world = await newWorld();
   const alice = await world.customer();
   const settings = {
-    ...{ backups_enabled: false, longview_subscription: null, managed: false, network_helper: true },
+    backups_enabled: false,
+    longview_subscription: null,
+    managed: false,
+    network_helper: true,
     object_storage: "disabled",
   };
 
@@ -214,7 +230,8 @@ test("an account without the operator's permission sees no availability, nor whi
   await set(false);
   for (const path of ["", `/${REGION}`, "/atlantis"])
     expect(await alice.get(`${ACCOUNT}/availability${path}`)).toMatchObject({
-      ...{ status: 403, body: { errors: [{ reason: texts.availabilityHidden().text }] } },
+      status: 403,
+      body: { errors: [{ reason: texts.availabilityHidden().text }] },
     });
   await set(true);
   expect((await alice.get(`${ACCOUNT}/availability`)).status).toBe(200);

@@ -111,8 +111,12 @@ test("unpaid earlier invoices are part of the same charge", async () => {
   await world.db
     .insertInto("ledger")
     .values({
-      ...{ account_id: alice.accountId, at: world.time.now, kind: "invoice", source: 1 },
-      ...{ receivable_micros: 5_000_000, revenue_micros: -5_000_000 },
+      account_id: alice.accountId,
+      at: world.time.now,
+      kind: "invoice",
+      source: 1,
+      receivable_micros: 5_000_000,
+      revenue_micros: -5_000_000,
     })
     .execute();
   const { balance, balance_uninvoiced } = (await alice.get<Account>(ACCOUNT)).body;
@@ -142,8 +146,12 @@ test("an amount too small to charge does not prevent closing, and stays in the l
     world.db
       .insertInto("ledger")
       .values({
-        ...{ account_id: alice.accountId, at: world.time.now, kind: "invoice", source },
-        ...{ receivable_micros: micros, revenue_micros: -micros },
+        account_id: alice.accountId,
+        at: world.time.now,
+        kind: "invoice",
+        source,
+        receivable_micros: micros,
+        revenue_micros: -micros,
       })
       .execute();
 
@@ -162,7 +170,8 @@ test("owing without a card is 409 and changes nothing", async () => {
   const before = await everythingOf(world);
 
   expect(await alice.post(CANCEL)).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: texts.cancelWithoutPaymentMethod({ amount: "$3.00" }).text }] } },
+    status: 409,
+    body: { errors: [{ reason: texts.cancelWithoutPaymentMethod({ amount: "$3.00" }).text }] },
   });
 
   expect(await everythingOf(world)).toEqual(before);
@@ -179,7 +188,8 @@ test("an unknown outcome leaves the account open, and closes it when the outcome
   const reply = await alice.post(CANCEL, { comments: "c" });
 
   expect(reply).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: texts.cancelChargeUnconfirmed({ amount: "$3.00" }).text }] } },
+    status: 409,
+    body: { errors: [{ reason: texts.cancelChargeUnconfirmed({ amount: "$3.00" }).text }] },
   });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   // A second attempt does not charge again.
@@ -191,7 +201,7 @@ test("an unknown outcome leaves the account open, and closes it when the outcome
   expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
   // The hour without an answer is not on it.
   expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspending", powered: false });
 });
 
@@ -203,7 +213,8 @@ test("an account cannot be cancelled during a payment, even if it owes nothing",
   expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
 
   expect(await alice.post(CANCEL)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: beingMade({ amount_micros: 5_000_000 }).message }] } },
+    status: 400,
+    body: { errors: [{ reason: beingMade({ amount_micros: 5_000_000 }).message }] },
   });
 
   expect((await alice.get(ACCOUNT)).status).toBe(200);
@@ -316,7 +327,9 @@ test("an account billed by a partner is cancelled without a card or charge; its 
 /** Like a client that lost the first answer. */
 const sendCancel = (world: World, token: string, key: string, body: object = { comments: "moving" }) =>
   world.send({
-    ...{ method: "POST", url: CANCEL, payload: JSON.stringify(body) },
+    method: "POST",
+    url: CANCEL,
+    payload: JSON.stringify(body),
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key },
   });
 

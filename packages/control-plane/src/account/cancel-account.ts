@@ -90,7 +90,13 @@ const startCancellation = (
       throw refused(texts.cancelWithoutPaymentMethod({ amount: inDollars(amountMicros) }));
     const input = { cutoff: at.toISOString(), comments } satisfies CancelInput;
     return openCharge(tx, {
-      ...{ accountId, purpose: "cancel", amountMicros, methodId: method.id, username, input, at },
+      accountId,
+      purpose: "cancel",
+      amountMicros,
+      methodId: method.id,
+      username,
+      input,
+      at,
     });
   });
 

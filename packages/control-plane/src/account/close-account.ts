@@ -37,7 +37,10 @@ export async function closeAccount(tx: Tx, settings: CloseSettings, closing: Clo
   const dataUntil = new Date(at.getTime() + settings.closedAccountDays * DAY_MS);
   await saveAccountColumns(tx, accountId, { closed_at: at, data_until: dataUntil });
   await audit(tx, {
-    ...{ at, account: accountId, actor: closing.username ?? "worker", action: "cancel_account" },
+    at,
+    account: accountId,
+    actor: closing.username ?? "worker",
+    action: "cancel_account",
     target: targetOf(accountId),
     detail: { cutoff, comments: closing.comments, ...(invoice !== undefined && { invoice }) },
   });

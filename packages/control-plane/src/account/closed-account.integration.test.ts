@@ -42,19 +42,19 @@ test("everything that runs in a closed account is stopped, with retries", async 
   const database = await activeDatabase(world, alice, host);
   await close(world, alice.accountId);
 
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   const first = await world.lastOperation();
   expect(first).toMatchObject({ kind: "suspendDatabase", entity_id: database.id });
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect((await world.lastOperation()).id).toBe(first.id);
   // The host did not return in time: the database runs again, so it is stopped again.
   await world.activities.endChange(first.id, { done: false });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect((await world.lastOperation()).id).not.toBe(first.id);
   await followed(world, host, "stopped");
 
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.openOperations()).toEqual([]);
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
 });
@@ -67,13 +67,13 @@ test("a database that is busy while its account closes is stopped afterwards", a
   await world.activities.setDesiredNodes(making.id);
   await close(world, alice.accountId);
 
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.openOperations()).toEqual(["provisionDatabase"]);
   await host.report(await desiredSpec(world), "running");
   await world.activities.endChange(making.id, { done: true });
   // A database that was ready only after the closing is not metered.
   expect(await factsOf(world)).toEqual([]);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   await followed(world, host, "stopped");
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "suspended", powered: false });
 });
@@ -87,11 +87,11 @@ test("the rest of a database that could not be created is stopped too, and stays
   await world.activities.endChange(making.id, { done: false, message: { code: "test.late", text: "late" } });
   await close(world, alice.accountId);
 
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   await followed(world, host, "stopped");
 
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed", powered: false });
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.openOperations()).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ test("a database whose account is reopened at that moment keeps running", async 
 
   const { job } = await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("databases").select("id").where("id", "=", database.id).forUpdate().execute();
-    const stopping = world.closedAccountsJob();
+    const stopping = world.run("closedAccounts");
     await expect.poll(() => countWaiting(world)).toBe(1);
     await tx.updateTable("accounts").set({ closed_at: null, data_until: null }).execute();
     return { job: stopping };
@@ -121,7 +121,7 @@ test("databases of open accounts keep running", async () => {
   await close(world, bob.accountId);
 
   later(world, (CLOSED_ACCOUNT_DAYS + 1) * 24);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
 
   expect(await world.openOperations()).toEqual([]);
 });
@@ -131,20 +131,20 @@ test("after the retention data are deleted as by a tenant, and not before", asyn
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
   await close(world, alice.accountId);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   await followed(world, host, "stopped");
 
   later(world, CLOSED_ACCOUNT_DAYS * 24 - 1);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect((await world.databaseRow(database.id)).deleted_at).toBeNull();
   later(world, 1);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
 
   const row = await world.databaseRow(database.id);
   expect(row.deleted_at).toEqual(world.time.now);
   expect(row.purge_at).toEqual(new Date(world.time.now.getTime() + 7 * 86_400_000));
   expect(await world.openOperations()).toEqual(["deleteDatabase"]);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.account(alice.accountId)).toMatchObject({ closed_at: expect.any(Date), data_until: null });
   expect((await world.audit()).at(-1)).toMatchObject({ action: "delete_account_data" });
   const back = await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
@@ -167,7 +167,7 @@ test("after reopening people sign in again, databases stay suspended, and old to
   expect((await alice.get("/v4/account")).status).toBe(401);
   const again = await newToken(world, alice);
   expect((await again.get(database.url)).body).toMatchObject({ status: "suspended" });
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   expect(await world.openOperations()).toEqual([]);
   expect((await again.post(`${database.url}/resume`)).status).toBe(200);
   await followed(world, host, "running");
@@ -207,7 +207,8 @@ test("an account that is open, unknown, or whose data are being deleted cannot b
   await close(world, alice.accountId);
   later(world, CLOSED_ACCOUNT_DAYS * 24);
   expect(await reopen(world, alice.accountId)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: texts.dataBeingDeleted(alice).text }] } },
+    status: 400,
+    body: { errors: [{ reason: texts.dataBeingDeleted(alice).text }] },
   });
 });
 
@@ -220,7 +221,11 @@ test("the operator sees everything of an account, even of a closed one", async (
 
   expect((await show()).body).toMatchObject({
     contact: { email: "bills@harbour.example", city: "Hamburg", country: "DE", zip: "20457" },
-    ...{ billing_source: "operator", balance: 0, balance_uninvoiced: 3, closed: null, sees_availability: true },
+    billing_source: "operator",
+    balance: 0,
+    balance_uninvoiced: 3,
+    closed: null,
+    sees_availability: true,
     card: { type: "Visa", last_four: "4242" },
   });
   await alice.post("/v4/account/cancel", { comments: "bye" });

@@ -31,7 +31,11 @@ export const updateSettings = (
     });
     const detail = { backups_enabled: account.backups_enabled, network_helper: account.network_helper };
     await recordAccountChange(tx, by, {
-      ...{ audited: "update_account_settings", event: "account_settings_update", account, at: clock(), detail },
+      audited: "update_account_settings",
+      event: "account_settings_update",
+      account,
+      at: clock(),
+      detail,
     });
     return viewOfSettings(account);
   });

@@ -145,7 +145,10 @@ const grantedOnce = (deps: AdapterDeps, model: string): Adapter => ({
     const { db, clock, sealer } = deps;
     if (payload.clientId === COMMAND_LINE)
       return saveRecord(db, sealer, {
-        ...{ model, id, payload, person: personOf(payload.accountId) },
+        model,
+        id,
+        payload,
+        person: personOf(payload.accountId),
         expiresAt: dateOf(payload.exp),
       });
     const [person, appGrant] = [personOf(payload.accountId), appGrantOf(payload.grantId)];
@@ -184,7 +187,10 @@ const sessions = ({ db, sealer }: AdapterDeps): Adapter => {
     async upsert(id, payload) {
       const { keptAs, uid, ...rest } = payload as AdapterPayload & Kept & { uid: string };
       const record: AuthRecord = {
-        ...{ model: "Session", id, uid, payload: { ...rest, uid } },
+        model: "Session",
+        id,
+        uid,
+        payload: { ...rest, uid },
         person: personOf(payload.accountId),
         expiresAt: dateOf(payload.exp),
       };
@@ -200,7 +206,9 @@ const interactions = ({ db, sealer }: AdapterDeps): Adapter => ({
   ...nothing,
   upsert: (id, payload) =>
     saveRecord(db, sealer, {
-      ...{ model: "Interaction", id, payload },
+      model: "Interaction",
+      id,
+      payload,
       person: personOf(payload.session?.accountId),
       expiresAt: dateOf(payload.exp),
     }),

@@ -37,12 +37,18 @@ export async function createAuthorizationServer(
   shedLoad(app, serving);
   readiness(app, serving);
   const provider = createProvider({
-    ...{ db, clock, sealer, loginTokens, log, issuer, pages },
+    db,
+    clock,
+    sealer,
+    loginTokens,
+    log,
+    issuer,
+    pages,
     signingKey: await findSigningKey(deps),
     cookieKeys: cookieKeysOf(deps.keyRing),
   });
   polishAnswers(provider);
   const interactions = createInteractions({ db, clock, sealer, loginTokens, provider, settings, publicUrl });
-  authRoutes(app, { ...{ provider, interactions, pages }, limiter: deps.limiter, deviceLimits: deps.deviceLimits });
+  authRoutes(app, { provider, interactions, pages, limiter: deps.limiter, deviceLimits: deps.deviceLimits });
   return { app, interactions };
 }

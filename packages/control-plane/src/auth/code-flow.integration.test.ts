@@ -44,7 +44,8 @@ test("a certified client completes discovery, code with PKCE, refresh and revoca
     scope: "openid databases:read_only",
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
-    ...{ state, nonce },
+    state,
+    nonce,
   });
   const { back, shown } = await authorize(auth.browser(), person, Object.fromEntries(url.searchParams));
   expect(shown.map(({ prompt, scopes }) => [prompt, scopes])).toEqual([
@@ -97,7 +98,10 @@ describe("every form of the token request", () => {
     const { code, verifier } = await codeFor(auth, app, person);
     const fields = {
       ...(named && { grant_type: "authorization_code" }),
-      ...{ client_id: app.id, code, code_verifier: verifier, ...secretOf(app) },
+      client_id: app.id,
+      code,
+      code_verifier: verifier,
+      ...secretOf(app),
     };
     const form = type === "multipart" ? new FormData() : new URLSearchParams();
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
@@ -148,7 +152,7 @@ test("the redirect address may be omitted, and the request's loopback port is us
   const form = new URLSearchParams({ client_id: app.id, code, code_verifier: verifier });
   expect((await auth.post("/oauth/token", form)).status).toBe(200);
   const again = await codeFor(auth, app, person, { redirect_uri: undefined });
-  const other = { ...Object.fromEntries(form), ...{ code: again.code, code_verifier: again.verifier } };
+  const other = { ...Object.fromEntries(form), code: again.code, code_verifier: again.verifier };
   const wrong = { ...other, redirect_uri: "http://127.0.0.1:1/back" };
   expect((await auth.post("/oauth/token", new URLSearchParams(wrong))).status).toBe(400);
 });
@@ -161,7 +165,9 @@ test("state and issuer are returned, with an error too", async () => {
   expect(Object.fromEntries(back?.searchParams ?? [])).toMatchObject({ state: query.state, iss: auth.url });
   const refused = await authorize(auth.browser(), person, query, "refuse");
   expect(Object.fromEntries(refused.back?.searchParams ?? [])).toMatchObject({
-    ...{ error: "access_denied", state: query.state, iss: auth.url },
+    error: "access_denied",
+    state: query.state,
+    iss: auth.url,
   });
 });
 
@@ -210,8 +216,13 @@ describe("PKCE", () => {
     const app = await auth.newApp(person, { public: isPublic });
     const { challenge } = newProof();
     const { back } = await authorize(auth.browser(), person, {
-      ...{ client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" },
-      ...{ code_challenge: challenge, code_challenge_method: "S256", ...change },
+      client_id: app.id,
+      response_type: "code",
+      scope: "images:read_only",
+      state: "s",
+      code_challenge: challenge,
+      code_challenge_method: "S256",
+      ...change,
     });
     return back?.searchParams.get("error") ?? "accepted";
   };

@@ -22,7 +22,10 @@ export type CommandLineGrant = {
 
 const MODEL = "CommandLineGrant";
 const recordOf = (id: string, payload: CommandLineGrant) => ({
-  ...{ model: MODEL, id, payload, person: payload.person },
+  model: MODEL,
+  id,
+  payload,
+  person: payload.person,
   expiresAt: new Date(payload.expiresAt),
 });
 
@@ -52,7 +55,10 @@ export const issueOnce = (
       throw new errors.InvalidGrant("the grant has ended");
     const { person, machine } = grant;
     await loginTokens.issue(tx, {
-      ...{ person, token, scopes, expires },
+      person,
+      token,
+      scopes,
+      expires,
       clientId: COMMAND_LINE,
       label: labelOf(machine),
     });

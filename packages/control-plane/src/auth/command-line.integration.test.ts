@@ -16,7 +16,9 @@ afterAll(async () => {
 });
 
 const commandLine: App = {
-  ...{ id: "moorage-cli", secret: "", public: true },
+  id: "moorage-cli",
+  secret: "",
+  public: true,
   redirectUri: "http://127.0.0.1:49152/callback",
 };
 const query = { scope: "*", device_name: "laptop" };
@@ -42,11 +44,14 @@ test("the command line gets a personal token, listed with the user's others, and
     access_token: expect.stringMatching(/^[0-9a-f]{64}$/),
     token_type: "bearer",
     expires_in: 90 * 24 * 3600,
-    ...{ scope: "*", scopes: "*" },
+    scope: "*",
+    scopes: "*",
   });
   expect(await isGood(answer.access_token)).toBe(true);
   expect((await tokensOf(person)).at(-1)).toMatchObject({
-    ...{ label: "moorage login on laptop", scopes: "*", token: answer.access_token.slice(0, 16) },
+    label: "moorage login on laptop",
+    scopes: "*",
+    token: answer.access_token.slice(0, 16),
     expiry: expect.any(String),
   });
   const [event] = (await world.events()).filter(({ account_id }) => account_id === person.accountId);
@@ -74,8 +79,13 @@ test("the person sees the name of the requesting computer, on one line and cut t
   const person = await world.customer();
   const { challenge } = newProof();
   const { shown } = await authorize(auth.browser(), person, {
-    ...{ client_id: commandLine.id, response_type: "code", redirect_uri: commandLine.redirectUri, state: "s" },
-    ...{ code_challenge: challenge, code_challenge_method: "S256", scope: "*" },
+    client_id: commandLine.id,
+    response_type: "code",
+    redirect_uri: commandLine.redirectUri,
+    state: "s",
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    scope: "*",
     device_name: `desk\u202e\n${"x".repeat(100)}`,
   });
   expect(shown.map(({ prompt }) => prompt)).toEqual(["sign-in", "consent"]);
@@ -89,8 +99,13 @@ test("consent is required each time, even in a browser where it was given before
   await codeFor(auth, commandLine, person, query, browser);
   const { challenge } = newProof();
   const { shown } = await authorize(browser, person, {
-    ...{ client_id: commandLine.id, response_type: "code", redirect_uri: commandLine.redirectUri, state: "s" },
-    ...{ ...query, code_challenge: challenge, code_challenge_method: "S256" },
+    client_id: commandLine.id,
+    response_type: "code",
+    redirect_uri: commandLine.redirectUri,
+    state: "s",
+    ...query,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
   });
   expect(shown.map(({ prompt }) => prompt)).toEqual(["consent"]);
 });
@@ -101,8 +116,14 @@ test.each([
 ])("%s there is no code", async (_what, change, error) => {
   const { challenge } = newProof();
   const { back } = await authorize(auth.browser(), await world.customer(), {
-    ...{ client_id: commandLine.id, response_type: "code", redirect_uri: commandLine.redirectUri, state: "s" },
-    ...{ ...query, code_challenge: challenge, code_challenge_method: "S256", ...change },
+    client_id: commandLine.id,
+    response_type: "code",
+    redirect_uri: commandLine.redirectUri,
+    state: "s",
+    ...query,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    ...change,
   });
   expect(back?.searchParams.get("error")).toBe(error);
 });
@@ -112,8 +133,13 @@ test.each(["https://evil.example/callback", "http://127.0.0.1:49152/other", "htt
   async (redirectUri) => {
     const { challenge } = newProof();
     const { reply, back } = await authorize(auth.browser(), await world.customer(), {
-      ...{ client_id: commandLine.id, response_type: "code", redirect_uri: redirectUri, state: "s" },
-      ...{ ...query, code_challenge: challenge, code_challenge_method: "S256" },
+      client_id: commandLine.id,
+      response_type: "code",
+      redirect_uri: redirectUri,
+      state: "s",
+      ...query,
+      code_challenge: challenge,
+      code_challenge_method: "S256",
     });
     expect([reply.status, back]).toEqual([400, undefined]);
   },
@@ -205,7 +231,8 @@ describe("by a device code", () => {
       device_code: expect.any(String),
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
       verification_uri: `${auth.url}/device`,
-      ...{ expires_in: 600, interval: 5 },
+      expires_in: 600,
+      interval: 5,
     });
     expect(await poll(device)).toMatchObject({ error: "authorization_pending" });
 

@@ -25,7 +25,7 @@ export const createDeviceCodes = (
     async upsert(id, payload) {
       const expiresAt = new Date((payload.exp ?? 0) * 1000);
       const person = personOf(payload.accountId);
-      const record = { ...{ model: MODEL, id, payload, person, expiresAt }, uid: payload.userCode };
+      const record = { model: MODEL, id, payload, person, expiresAt, uid: payload.userCode };
       if (isNew(payload)) return saveRecord(db, sealer, record);
       // Two people may have typed in the same code: the first who agrees decides.
       if (!(await decideRecord(db, sealer, record))) throw new errors.InvalidGrant("decided already");

@@ -125,8 +125,11 @@ async function openGrant(deps: InteractionDeps, consent: Consent, kept: Kept): P
   const until = new Date(now.getTime() + lifetimes.code * 1000);
   if (clientId === COMMAND_LINE)
     return openCommandLineGrant(deps, {
-      ...{ person, scopes: [...scopes], machine: machineOf(paramOf(kept, "device_name")) },
-      ...{ createdAt: now.toISOString(), expiresAt: until.toISOString() },
+      person,
+      scopes: [...scopes],
+      machine: machineOf(paramOf(kept, "device_name")),
+      createdAt: now.toISOString(),
+      expiresAt: until.toISOString(),
     });
   const grant = await openAppGrant(deps.db, consent, now, until);
   if (grant === undefined) throw ended();
@@ -140,7 +143,9 @@ async function commandLineOf(provider: Provider, kept: Kept): Promise<CommandLin
   const { address } = (code?.deviceInfo ?? {}) as { address?: string };
   const shown = /^(.{4})(.{4})$/.exec(code?.userCode ?? "");
   return {
-    ...{ machine, label: labelOf(machine), days: lifetimes.commandLineToken / (24 * 60 * 60) },
+    machine,
+    label: labelOf(machine),
+    days: lifetimes.commandLineToken / (24 * 60 * 60),
     device: code && { userCode: shown === null ? "" : `${shown[1]}-${shown[2]}`, address: address ?? "" },
   };
 }

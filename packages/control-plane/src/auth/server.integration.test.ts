@@ -25,15 +25,18 @@ afterAll(async () => {
 describe("over https", () => {
   test("cookies are restricted to this host and to https", async () => {
     await using secure = await startAuth(world, {
-      ...{ authUrl: "https://login.example.com", publicUrl: "https://api.example.com" },
+      authUrl: "https://login.example.com",
+      publicUrl: "https://api.example.com",
     });
     const app = await auth.newApp(person);
     const query = { client_id: app.id, response_type: "code", scope: "images:read_only" };
     const reply = await secure.browser().get(authorizePath(query), { host: "evil.example" });
     const cookies = reply.headers.getSetCookie();
     expect(cookies.map((each) => each.split("=", 1)[0])).toEqual([
-      ...["__Secure-moorage-interaction", "__Secure-moorage-interaction.sig"],
-      ...["__Secure-moorage-resume", "__Secure-moorage-resume.sig"],
+      "__Secure-moorage-interaction",
+      "__Secure-moorage-interaction.sig",
+      "__Secure-moorage-resume",
+      "__Secure-moorage-resume.sig",
     ]);
     for (const cookie of cookies) {
       expect(cookie).toMatch(/; samesite=lax; secure; httponly/i);

@@ -7,7 +7,10 @@ import { createPageServer } from "./server.ts";
 
 const pages = {
   error: ({ title, text }: { title: string; text: string }) => `${title}: ${text}`,
-  ...{ signOut: () => "", signedOut: () => "", userCode: () => "", deviceSignedIn: () => "" },
+  signOut: () => "",
+  signedOut: () => "",
+  userCode: () => "",
+  deviceSignedIn: () => "",
 };
 
 test("the log line of a refused page has the codes of its errors, never their texts", async () => {

@@ -75,7 +75,9 @@ describe("consent", () => {
       .executeTakeFirstOrThrow();
     expect(grant.scopes).toEqual(["computes:read_write", "events:read_only"]);
     expect((await world.audit()).at(-1)).toMatchObject({
-      ...{ action: "app_grant_create", target: `oauth_client/${app.id}`, account_id: person.accountId },
+      action: "app_grant_create",
+      target: `oauth_client/${app.id}`,
+      account_id: person.accountId,
     });
   });
 

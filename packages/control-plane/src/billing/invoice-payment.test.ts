@@ -3,13 +3,22 @@ import { paymentOf } from "./invoice-payment.ts";
 
 const on = (day: number): Date => new Date(Date.UTC(2026, 10, day));
 const invoice = (source: number, day: number, receivable_micros: number) => ({
-  ...{ kind: "invoice" as const, source, at: on(day), receivable_micros },
+  kind: "invoice" as const,
+  source,
+  at: on(day),
+  receivable_micros,
 });
 const payment = (day: number, micros: number) => ({
-  ...{ kind: "payment" as const, source: day, at: on(day), receivable_micros: -micros },
+  kind: "payment" as const,
+  source: day,
+  at: on(day),
+  receivable_micros: -micros,
 });
 const refund = (day: number, micros: number) => ({
-  ...{ kind: "refund" as const, source: day, at: on(day), receivable_micros: micros },
+  kind: "refund" as const,
+  source: day,
+  at: on(day),
+  receivable_micros: micros,
 });
 const second = { id: 2, created_at: on(10) };
 

@@ -50,7 +50,12 @@ const TABLE = columns.reduce((sum, { width }) => sum + width, 0);
 export async function pdfOf(order: PdfOrder): Promise<Uint8Array<ArrayBuffer>> {
   const { invoice, items, issuer } = order;
   const doc = new Pdf({
-    ...{ size: "A4", margin: MARGIN, bufferPages: true, font: fonts.plain, lang: "en", displayTitle: true },
+    size: "A4",
+    margin: MARGIN,
+    bufferPages: true,
+    font: fonts.plain,
+    lang: "en",
+    displayTitle: true,
     info: { Title: invoice.label, Author: issuer.name, CreationDate: invoice.created_at },
   });
   const made = buffer(doc);

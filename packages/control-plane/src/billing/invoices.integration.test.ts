@@ -46,21 +46,36 @@ test("a month becomes one invoice with its lines, and the account owes it", asyn
   expect(more).toEqual([]);
   // 22:00 to 09:00 are 11 hours: 0.33, and 19 % of it are 0.0627.
   expect(invoice).toEqual({
-    ...{ id: expect.any(Number), label: `Invoice #${invoice?.id}`, date: "2026-11-01T00:15:00" },
-    ...{ billing_source: "operator", subtotal: 0.33, tax: 0.06, total: 0.39 },
+    id: expect.any(Number),
+    label: `Invoice #${invoice?.id}`,
+    date: "2026-11-01T00:15:00",
+    billing_source: "operator",
+    subtotal: 0.33,
+    tax: 0.06,
+    total: 0.39,
     tax_summary: [{ name: "VAT", tax: 0.06 }],
   });
   expect((await alice.get(`${INVOICES}/${invoice?.id}`)).body).toEqual(invoice);
   expect((await alice.get<Page<InvoiceItem>>(`${INVOICES}/${invoice?.id}/items`)).body.data).toEqual([
     {
-      ...{ label: "Database shop (m1-small)", type: "hourly", region: REGION, quantity: 11, unit_price: 0.03 },
-      ...{ from: "2026-10-30T22:00:00", to: "2026-10-31T09:00:00", amount: 0.33, tax: 0.06, total: 0.39 },
+      label: "Database shop (m1-small)",
+      type: "hourly",
+      region: REGION,
+      quantity: 11,
+      unit_price: 0.03,
+      from: "2026-10-30T22:00:00",
+      to: "2026-10-31T09:00:00",
+      amount: 0.33,
+      tax: 0.06,
+      total: 0.39,
     },
   ]);
   expect(await verifyLedger(world.db)).toEqual({ rows: 1, faults: [] });
   expect((await alice.get<Page<Notification>>("/v4/account/notifications")).body.data).toMatchObject([
     {
-      ...{ type: "payment_due", severity: "major", message: expect.stringContaining("$0.39") },
+      type: "payment_due",
+      severity: "major",
+      message: expect.stringContaining("$0.39"),
       entity: { type: "account", id: null },
     },
   ]);
@@ -113,8 +128,13 @@ test("a credit is used up over months that are invoiced together, up to its amou
   await world.db
     .insertInto("credits")
     .values({
-      ...{ account_id: alice.accountId, description: "d", summary: "Welcome", expires_at: null },
-      ...{ credit_micros: 22_000_000, monthly_cap_micros: 10_000_000, granted_at: new Date("2026-08-01T00:00:00Z") },
+      account_id: alice.accountId,
+      description: "d",
+      summary: "Welcome",
+      expires_at: null,
+      credit_micros: 22_000_000,
+      monthly_cap_micros: 10_000_000,
+      granted_at: new Date("2026-08-01T00:00:00Z"),
     })
     .execute();
 
@@ -133,8 +153,12 @@ test("the balance including earlier debt is scheduled for charging; an account i
   await world.db
     .insertInto("ledger")
     .values({
-      ...{ account_id: bob.accountId, at: world.time.now, kind: "payment", source: 1 },
-      ...{ receivable_micros: -40_000_000, cash_micros: 40_000_000 },
+      account_id: bob.accountId,
+      at: world.time.now,
+      kind: "payment",
+      source: 1,
+      receivable_micros: -40_000_000,
+      cash_micros: 40_000_000,
     })
     .execute();
 

@@ -47,8 +47,12 @@ export async function postCash(tx: Tx, kind: "payment" | "refund", posting: Post
   const posted = await tx
     .insertInto("ledger")
     .values({
-      ...{ account_id: accountId, at, kind, source },
-      ...{ receivable_micros: -received, cash_micros: received },
+      account_id: accountId,
+      at,
+      kind,
+      source,
+      receivable_micros: -received,
+      cash_micros: received,
     })
     .onConflict((conflict) => conflict.columns(["account_id", "kind", "source"]).doNothing())
     .returning("id")

@@ -105,8 +105,12 @@ test("active credits show what is left: in total, and in this month", async () =
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const credit = {
-    ...{ account_id: alice.accountId, description: "For new accounts", image_url: "", service_type: "all" },
-    ...{ credit_micros: 100_000_000, monthly_cap_micros: 10_000_000 },
+    account_id: alice.accountId,
+    description: "For new accounts",
+    image_url: "",
+    service_type: "all",
+    credit_micros: 100_000_000,
+    monthly_cap_micros: 10_000_000,
   };
   await world.db
     .insertInto("credits")
@@ -127,8 +131,14 @@ test("active credits show what is left: in total, and in this month", async () =
   // Four days are 2.88.
   expect(await creditsAt(now)).toEqual([
     {
-      ...{ summary: "Welcome", description: "For new accounts", service_type: "all", image_url: "", expire_dt: null },
-      ...{ credit_monthly_cap: "10.00", credit_remaining: "100.00", this_month_credit_remaining: "7.12" },
+      summary: "Welcome",
+      description: "For new accounts",
+      service_type: "all",
+      image_url: "",
+      expire_dt: null,
+      credit_monthly_cap: "10.00",
+      credit_remaining: "100.00",
+      this_month_credit_remaining: "7.12",
     },
   ]);
   world.time.now = new Date("2026-12-01T00:15:00Z");

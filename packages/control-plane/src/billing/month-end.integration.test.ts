@@ -137,8 +137,16 @@ test("one account that cannot be invoiced does not block the others; its run sta
   await world.db
     .insertInto("usage_facts")
     .values({
-      ...{ account_id: first, resource_type: "database", resource_id: 999_999, sequence: 1, state: "running" },
-      ...{ at: new Date("2026-10-05T00:00:00Z"), plan: "odd", nodes: 1, region: "eu-central", label: "odd" },
+      account_id: first,
+      resource_type: "database",
+      resource_id: 999_999,
+      sequence: 1,
+      state: "running",
+      at: new Date("2026-10-05T00:00:00Z"),
+      plan: "odd",
+      nodes: 1,
+      region: "eu-central",
+      label: "odd",
     })
     .execute();
   await cut(world);

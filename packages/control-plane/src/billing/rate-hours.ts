@@ -63,7 +63,9 @@ function atEachPrice(fact: UsageFactRow, prices: PriceBook, from: number, to: nu
     return nonEmpty({
       from: Math.max(from, price.valid_from.getTime() / HOUR_MS),
       to: Math.min(to, next / HOUR_MS),
-      ...{ fact, price, ...costOf(price, fact) },
+      fact,
+      price,
+      ...costOf(price, fact),
     });
   });
   // No invoice is better than one with free hours.

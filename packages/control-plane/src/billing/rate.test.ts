@@ -8,8 +8,13 @@ const at = (time: string): Date => new Date(`2027-${time}Z`);
 const dollars = (amount: number): number => Math.round(amount * 1_000_000);
 
 const price = (plan: string, hourly: number, monthly: number, change: Partial<PriceVersion> = {}): PriceVersion => ({
-  ...{ plan, valid_from: EVER, hourly_micros: dollars(hourly), monthly_micros: dollars(monthly) },
-  ...{ suspended_hourly_micros: 0, suspended_monthly_micros: 0, ...change },
+  plan,
+  valid_from: EVER,
+  hourly_micros: dollars(hourly),
+  monthly_micros: dollars(monthly),
+  suspended_hourly_micros: 0,
+  suspended_monthly_micros: 0,
+  ...change,
 });
 const prices = new Map([
   ["small", [price("small", 0.02, 10)]],
@@ -19,13 +24,25 @@ const prices = new Map([
 type Usage = [time: string, state: UsageFactRow["state"], plan?: string];
 const facts = (...usage: Usage[]): UsageFactRow[] =>
   usage.map(([time, state, plan = "small"], index) => ({
-    ...{ account_id: 1, resource_type: "database", resource_id: 7, sequence: index + 1, at: at(time) },
-    ...{ state, plan, nodes: 1, region: "eu", label: "shop" },
+    account_id: 1,
+    resource_type: "database",
+    resource_id: 7,
+    sequence: index + 1,
+    at: at(time),
+    state,
+    plan,
+    nodes: 1,
+    region: "eu",
+    label: "shop",
   }));
 const january: RatingInput = {
   period: { from: at("01-01T00:00:00"), until: at("02-01T00:00:00") },
   billTo: { country: "DE", state: "", tax_id: "" },
-  ...{ facts: [], prices, taxRates: [], credits: [], adjustments: [] },
+  facts: [],
+  prices,
+  taxRates: [],
+  credits: [],
+  adjustments: [],
 };
 const hoursOf = (input: Partial<RatingInput>) =>
   rate({ ...january, ...input }).lines.map(({ label, from_at, quantity }) => [
@@ -134,9 +151,18 @@ test("an invoice uses the last label of a resource", () => {
 });
 
 const creditOf = (id: number, credit: number, change: Partial<Credit> = {}): Credit => ({
-  ...{ account_id: 1, id, summary: `Promotion ${id}`, description: "", service_type: "all", image_url: "" },
-  ...{ credit_micros: dollars(credit), monthly_cap_micros: dollars(credit), used_micros: 0 },
-  ...{ granted_at: at("01-01T00:00:00"), expires_at: null, ...change },
+  account_id: 1,
+  id,
+  summary: `Promotion ${id}`,
+  description: "",
+  service_type: "all",
+  image_url: "",
+  credit_micros: dollars(credit),
+  monthly_cap_micros: dollars(credit),
+  used_micros: 0,
+  granted_at: at("01-01T00:00:00"),
+  expires_at: null,
+  ...change,
 });
 const aMonth = facts(["01-01T00:00:00", "running"]);
 const creditsOf = (input: Partial<RatingInput>) =>
@@ -170,7 +196,12 @@ test.each<[string, Partial<Credit>, number]>([
 
 test("operator adjustments are lines before credits; a negative one leaves more of the credit", () => {
   const adjustment = (id: number, amount: number, time: string): Adjustment => ({
-    ...{ account_id: 1, id, label: "Goodwill", invoice_id: null, at: at(time), amount_micros: dollars(amount) },
+    account_id: 1,
+    id,
+    label: "Goodwill",
+    invoice_id: null,
+    at: at(time),
+    amount_micros: dollars(amount),
   });
   const adjustments = [adjustment(1, -4, "01-10T00:00:00"), adjustment(2, 1, "02-01T00:00:00")];
 
@@ -185,8 +216,14 @@ test("operator adjustments are lines before credits; a negative one leaves more 
 });
 
 const vat = (change: Partial<TaxRate> = {}): TaxRate => ({
-  ...{ country: "DE", state: "", name: "VAT", valid_from: EVER, valid_until: null, rate_ppm: 190_000 },
-  ...{ waived_by_tax_id: false, ...change },
+  country: "DE",
+  state: "",
+  name: "VAT",
+  valid_from: EVER,
+  valid_until: null,
+  rate_ppm: 190_000,
+  waived_by_tax_id: false,
+  ...change,
 });
 const summaryOf = (taxRates: TaxRate[], billTo: Partial<RatingInput["billTo"]> = {}) =>
   rate({ ...january, facts: aMonth, taxRates, billTo: { ...january.billTo, ...billTo } }).tax_summary.map(

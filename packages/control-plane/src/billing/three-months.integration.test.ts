@@ -41,7 +41,12 @@ async function setUp(world: World) {
 }
 
 const planOf = (id: keyof typeof prices, disk_mb: number) => ({
-  ...{ id, label: id, class: "standard", memory_mb: 2048, disk_mb, vcpus: 1 },
+  id,
+  label: id,
+  class: "standard",
+  memory_mb: 2048,
+  disk_mb,
+  vcpus: 1,
   price: prices[id].first,
 });
 
@@ -123,7 +128,10 @@ async function invoicesOf(tenant: Customer) {
   return Promise.all(
     data.map(async ({ id, subtotal, tax, tax_summary, total }) => ({
       lines: (await tenant.get<Page<InvoiceItem>>(`${INVOICES}/${id}/items`)).body.data,
-      ...{ subtotal, tax, tax_summary, total },
+      subtotal,
+      tax,
+      tax_summary,
+      total,
     })),
   );
 }

@@ -24,8 +24,13 @@ tracing?.watchPool(pool);
 const stores = imageStoresOf(config);
 const app = createImageServer(
   {
-    ...{ db, clock: systemClock, log, stores, metrics: createImageServerMetrics(metrics.registry) },
-    ...{ key: config.MOORAGE_IMAGE_SERVER_KEY, region: config.MOORAGE_IMAGE_SERVER_REGION },
+    db,
+    clock: systemClock,
+    log,
+    stores,
+    metrics: createImageServerMetrics(metrics.registry),
+    key: config.MOORAGE_IMAGE_SERVER_KEY,
+    region: config.MOORAGE_IMAGE_SERVER_REGION,
   },
   {
     streams: config.MOORAGE_IMAGE_SERVER_STREAMS,

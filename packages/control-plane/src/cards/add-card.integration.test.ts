@@ -39,8 +39,12 @@ function vaultThat(answer: (n: number) => Error | undefined) {
       const error = answer(keys.length);
       if (error !== undefined) throw error;
       return {
-        ...{ customer: customer ?? `cus ${accountUuid}`, token: `token of ${key}`, cardType: "Visa" },
-        ...{ lastFour: card.card_number.slice(-4), expiryMonth: card.expiry_month, expiryYear: card.expiry_year },
+        customer: customer ?? `cus ${accountUuid}`,
+        token: `token of ${key}`,
+        cardType: "Visa",
+        lastFour: card.card_number.slice(-4),
+        expiryMonth: card.expiry_month,
+        expiryYear: card.expiry_year,
       };
     },
   };
@@ -56,7 +60,10 @@ test("a card is added, shown without its number, and reported by an event", asyn
   expect(reply).toMatchObject({ status: 200, body: {} });
   expect(await methodsOf(alice)).toEqual([
     {
-      ...{ id: expect.any(Number), created: expect.any(String), is_default: true, type: "credit_card" },
+      id: expect.any(Number),
+      created: expect.any(String),
+      is_default: true,
+      type: "credit_card",
       data: { card_type: "Visa", expiry: "12/2049", last_four: "4242" },
     },
   ]);
@@ -76,8 +83,12 @@ test("the answer has the headers of every other operation, and the caller is che
 
   const good = await send(world, alice, METHODS, asMethod(visa));
   expect(good.headers).toMatchObject({
-    ...{ "content-type": "application/json", "x-oauth-scopes": "*", "x-accepted-oauth-scopes": "account:read_write" },
-    ...{ "x-ratelimit-limit": "400", "x-spec-version": "4.174.0", "cache-control": "no-store" },
+    "content-type": "application/json",
+    "x-oauth-scopes": "*",
+    "x-accepted-oauth-scopes": "account:read_write",
+    "x-ratelimit-limit": "400",
+    "x-spec-version": "4.174.0",
+    "cache-control": "no-store",
     "x-customer-uuid": (await world.account(alice.accountId)).euuid,
   });
   expect((await world.anonymous.post(METHODS, broken)).status).toBe(401);
@@ -161,7 +172,9 @@ test("the first card is the default; a later one only if requested, or by the ol
   expect(await alice.post(CREDIT_CARD, mastercard)).toMatchObject({ status: 200, body: {} });
   expect(await defaults()).toEqual([false, false, false, true]);
   expect((await world.events()).map(({ action }) => action)).toEqual([
-    ...["payment_method_add", "payment_method_add", "payment_method_add"],
+    "payment_method_add",
+    "payment_method_add",
+    "payment_method_add",
     "credit_card_updated",
   ]);
 });

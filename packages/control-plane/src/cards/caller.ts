@@ -14,8 +14,13 @@ export type Caller = {
 
 const forwardedHeaders = ["authorization", "idempotency-key"];
 const returnedHeaders = [
-  ...["x-oauth-scopes", "x-accepted-oauth-scopes", "x-customer-uuid"],
-  ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"],
+  "x-oauth-scopes",
+  "x-accepted-oauth-scopes",
+  "x-customer-uuid",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "retry-after",
 ];
 
 /** A refusal of the card admission, passed on verbatim. */

@@ -52,7 +52,9 @@ function newCards(
     written: () => lines.join(""),
     send: (change: object = {}) =>
       app.inject({
-        ...{ method: "POST", url: METHODS, payload: JSON.stringify(body) },
+        method: "POST",
+        url: METHODS,
+        payload: JSON.stringify(body),
         headers: { authorization: "Bearer x", "content-type": "application/json", "idempotency-key": "k" },
         ...change,
       }),
@@ -128,7 +130,8 @@ test("no answer at admission means nothing was done; no answer at the end means 
     answer: (_question, n) => (n === 1 ? { attempt } : new AdmissionUnreachable()),
   }).send();
   const paying = await newCards({ answer: () => new AdmissionUnreachable() }).send({
-    ...{ url: "/v4/account/payments", payload: '{"usd":"7"}' },
+    url: "/v4/account/payments",
+    payload: '{"usd":"7"}',
   });
 
   for (const reply of [before, after, paying]) expect(reply.statusCode).toBe(503);

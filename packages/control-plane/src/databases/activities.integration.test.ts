@@ -127,7 +127,7 @@ test("setDesiredNodes after the end of its operation reserves nothing", async ()
   const [alice, host] = [await world.customer(), await world.host()];
   const { id } = (await alice.create()).body;
   const provision = await world.lastOperation();
-  await world.expire.provisionDatabase(provision.id);
+  await world.expire(provision.id);
   await alice.delete(`${INSTANCES}/${id}`);
   const deletion = await world.lastOperation();
   await world.activities.setTombstones(deletion.id);
@@ -204,13 +204,13 @@ test("room and limits are released exactly once, after the host reports the node
   const spec = await desiredSpec(world);
   await host.report(spec, "working");
 
-  await world.releaseJob();
+  await world.run("release");
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
 
   await host.report(spec, "gone");
   await world.activities.endChange(id, { done: true });
   await world.activities.endChange(id, { done: true });
-  await world.releaseJob();
+  await world.run("release");
 
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0 });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0, memory_mb: 0, disk_mb: 0 });
@@ -244,7 +244,7 @@ test("a provision past its deadline ends failed with a message, and can be delet
   const provision = await world.lastOperation();
   await world.activities.setDesiredNodes(provision.id);
 
-  await world.expire.provisionDatabase(provision.id);
+  await world.expire(provision.id);
 
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "failed" });
   expect(await world.events()).toMatchObject([{ status: "failed", message_code: texts.provisionLate().code }]);
@@ -262,8 +262,8 @@ test("a deletion past its deadline keeps its place until the host confirms it", 
   const { id } = await world.lastOperation();
   await world.activities.setTombstones(id);
 
-  await world.expire.deleteDatabase(id);
-  await world.releaseJob();
+  await world.expire(id);
+  await world.run("release");
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
   expect(await world.events()).toMatchObject([
     {},
@@ -272,8 +272,8 @@ test("a deletion past its deadline keeps its place until the host confirms it", 
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0 });
 
   await host.report(await desiredSpec(world), "gone");
-  await world.releaseJob();
-  await world.releaseJob();
+  await world.run("release");
+  await world.run("release");
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
 });

@@ -76,7 +76,7 @@ test("a suspension that no host confirmed by the deadline ends active, with powe
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
 
-  await world.expire.suspendDatabase(id);
+  await world.expire(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await desiredSpec(world)).not.toHaveProperty("power");
@@ -117,7 +117,7 @@ test.each([["requested"], ["not requested"]])(
     const fresh = await passwordOf(alice, database.url);
     if (state === "requested") await world.activities.applyChange(id);
 
-    await world.expire.resetCredentials(id);
+    await world.expire(id);
 
     expect(await passwordOf(alice, database.url)).toBe(fresh);
     expect(await desiredSpec(world)).toMatchObject({ generation: 2, credentials: { version: 2 } });

@@ -57,7 +57,11 @@ test("absent fields have the interface's defaults, and the engine shows the smal
   };
   expect(body).toMatchObject({ ...defaults, total_disk_size_gb: 10, used_disk_size_gb: 0 });
   expect((await alice.get(`/v4/databases/engines/${ENGINE}`)).body).toMatchObject({
-    ...{ id: ENGINE, engine: "mysql", version: "9.7.4", total_disk_size_gb: 10, used_disk_size_gb: 1 },
+    id: ENGINE,
+    engine: "mysql",
+    version: "9.7.4",
+    total_disk_size_gb: 10,
+    used_disk_size_gb: 1,
   });
 });
 
@@ -125,8 +129,14 @@ test("malformed and unavailable values are refused at once", async () => {
   const alice = await world.customer();
 
   const reply = await alice.post(INSTANCES, {
-    ...{ label: "x", cluster_size: 2, allow_list: ["10.0.0.0/33"], lable: "y" },
-    ...{ region: "moon", type: "huge", engine: "mysql/5", private_network: { vpc_id: 1 } },
+    label: "x",
+    cluster_size: 2,
+    allow_list: ["10.0.0.0/33"],
+    lable: "y",
+    region: "moon",
+    type: "huge",
+    engine: "mysql/5",
+    private_network: { vpc_id: 1 },
   });
 
   expect(reply.body["errors"]).toEqual([

@@ -145,12 +145,16 @@ async function workOf(
   const { fork } = request;
   if (fork === undefined)
     return {
-      ...{ kind: "provisionDatabase", input: {}, deadlineSeconds: deps.provisionDeadlineSeconds },
+      kind: "provisionDatabase",
+      input: {},
+      deadlineSeconds: deps.provisionDeadlineSeconds,
       engineVersion: newest,
     };
   const from = await requireForkable(deps, by, { ...request, fork }, plan);
   return {
-    ...{ kind: "forkDatabase", input: { fork: from.fork }, deadlineSeconds: deps.restoreDeadlineSeconds },
+    kind: "forkDatabase",
+    input: { fork: from.fork },
+    deadlineSeconds: deps.restoreDeadlineSeconds,
     engineVersion: (await findEngineVersion(deps.db, from.engineVersion)) ?? newest,
   };
 }

@@ -108,8 +108,15 @@ test.each([
 });
 
 const planOf = (id: string, disk_mb: number) => ({
-  ...{ id, disk_mb, label: id, class: "standard", memory_mb: 1024, vcpus: 1, deprecated: false },
-  ...{ hourly_micros: 0, monthly_micros: 0 },
+  id,
+  disk_mb,
+  label: id,
+  class: "standard",
+  memory_mb: 1024,
+  vcpus: 1,
+  deprecated: false,
+  hourly_micros: 0,
+  monthly_micros: 0,
 });
 const [small, twin, large, huge] = [planOf("s", 10), planOf("t", 10), planOf("l", 20), planOf("h", 40)];
 const plans = { current: large, offered: [small, twin, large, huge] };

@@ -20,7 +20,8 @@ export const createDeleteActivities = (engine: Engine) => ({
 });
 export type DeleteActivities = ReturnType<typeof createDeleteActivities>;
 
-export const deleteDatabase: Change = {
+export const deletion: Change = {
+  kind: "deleteDatabase",
   audited: "delete_database",
   events: ["database_delete"],
   late: texts.deletionUnconfirmed,

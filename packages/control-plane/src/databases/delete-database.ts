@@ -6,6 +6,7 @@ import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import { requireActionAllowed } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
+import { deletion } from "./delete-activities.ts";
 import { entityOf } from "./entity.ts";
 import { meterDatabase } from "./meter-database.ts";
 import { openWork } from "./changes/open-work.ts";
@@ -49,17 +50,16 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
 }
 
 /** The caller has locked the row, and knows that no operation is under way. */
-export async function openDeletion(tx: Tx, database: DatabaseRow, deletion: Deletion): Promise<void> {
+export async function openDeletion(tx: Tx, database: DatabaseRow, requested: Deletion): Promise<void> {
   const { account_id: accountId, id } = database;
-  const { at, username, deleteDeadlineSeconds, undeleteDays } = deletion;
+  const { at, username, deleteDeadlineSeconds, undeleteDays } = requested;
   const deleted = { deleted_at: at, purge_at: purgeTime(at, undeleteDays), updated_at: at };
   await saveDatabase(tx, accountId, id, deleted);
   await stopDailyPoints(tx, database);
   await dropGrants(tx, accountId, "database", id);
   await dropNotifications(tx, accountId, entityOf(database));
   await meterDatabase(tx, { ...database, ...deleted }, at);
-  await openWork(tx, database, {
-    kind: "deleteDatabase",
+  await openWork(tx, database, deletion, {
     username,
     at,
     deadlineSeconds: deleteDeadlineSeconds,

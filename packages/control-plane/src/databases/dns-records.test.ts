@@ -20,8 +20,10 @@ test.each([
     "without a private network both names have the public addresses",
     [{ address: "192.0.2.1", address6: "2001:db8::1", private_address: null }],
     [
-      ...[`${primary} A 192.0.2.1`, `${primary} AAAA 2001:db8::1`],
-      ...[`${secondary} A 192.0.2.1`, `${secondary} AAAA 2001:db8::1`],
+      `${primary} A 192.0.2.1`,
+      `${primary} AAAA 2001:db8::1`,
+      `${secondary} A 192.0.2.1`,
+      `${secondary} AAAA 2001:db8::1`,
     ],
   ],
   [
@@ -31,10 +33,7 @@ test.each([
       { address: "192.0.2.1", address6: null, private_address: null },
       { address: "192.0.2.1", address6: null, private_address: null },
     ],
-    [
-      ...[`${primary} A 192.0.2.1 192.0.2.2`, `${primary} AAAA`],
-      ...[`${secondary} A 192.0.2.1 192.0.2.2`, `${secondary} AAAA`],
-    ],
+    [`${primary} A 192.0.2.1 192.0.2.2`, `${primary} AAAA`, `${secondary} A 192.0.2.1 192.0.2.2`, `${secondary} AAAA`],
   ],
 ])("%s", (_, hosts, expected) => {
   expect(found(hosts)).toEqual(expected);

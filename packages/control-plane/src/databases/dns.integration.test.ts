@@ -40,7 +40,10 @@ async function startHost(world: World) {
 }
 
 const dnsDepsOf = (world: World, dns: PowerDns, dnsServer: DnsServer = createPowerDns(dns.settings)) => ({
-  ...{ db: world.db, clock: world.clock, zone: ZONE, dnsServer },
+  db: world.db,
+  clock: world.clock,
+  zone: ZONE,
+  dnsServer,
 });
 
 /** Both hostnames of a database, as a client resolves them. */

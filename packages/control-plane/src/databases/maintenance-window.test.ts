@@ -40,7 +40,11 @@ const everyWindow: Updates[] = days.flatMap((day_of_week) =>
     [1, 2, 3].flatMap((duration) => [
       { frequency: "weekly" as const, duration, hour_of_day, day_of_week, week_of_month: null },
       ...[1, 2, 3, 4].map((week_of_month) => ({
-        ...{ frequency: "monthly" as const, duration, hour_of_day, day_of_week, week_of_month },
+        frequency: "monthly" as const,
+        duration,
+        hour_of_day,
+        day_of_week,
+        week_of_month,
       })),
     ]),
   ),

@@ -38,7 +38,12 @@ async function recordNothing(tx: Tx, database: DatabaseRow, username: string, at
   const { account_id: account, id } = database;
   await audit(tx, { at, account, actor: username, action: columnChanges.patchDatabase.audited, target: targetOf(id) });
   await emit(tx, {
-    ...{ accountId: account, username, action: "database_update", status: "finished", entity: entityOf(database), at },
+    accountId: account,
+    username,
+    action: "database_update",
+    status: "finished",
+    entity: entityOf(database),
+    at,
     message: texts.noPatchPending(),
     requested: true,
   });

@@ -31,7 +31,7 @@ test("a newer image waits for the start of the window, and is shown as pending",
 
   for (const moment of [WEDNESDAY, `${SUNDAY}T19:59:59`]) {
     goTo(world, moment);
-    await world.patchJob();
+    await world.run("patches");
     expect(await patches(world)).toEqual([]);
   }
   expect((await alice.get(database.url)).body).toMatchObject({
@@ -39,12 +39,12 @@ test("a newer image waits for the start of the window, and is shown as pending",
     updates: { pending: [{ deadline: null, planned_for: `${SUNDAY}T20:00:00` }] },
   });
   goTo(world, `${SUNDAY}T20:00:00`);
-  await world.patchJob();
+  await world.run("patches");
 
   expect(await patches(world)).toEqual(["patchDatabase"]);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "updating", updates: { pending: [] } });
   expect((await updatesOf(world)).at(-1)).toMatchObject({ status: "started", username: null });
-  await world.patchJob();
+  await world.run("patches");
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
@@ -53,7 +53,7 @@ test("a patch that cannot end inside the window waits for the next one", async (
   const { database } = await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:50:01`);
 
-  await world.patchJob();
+  await world.run("patches");
 
   expect(await patches(world)).toEqual([]);
   expect(await world.databaseRow(database.id)).toMatchObject({ patch_due_at: new Date("2026-11-29T20:00:00Z") });
@@ -64,7 +64,7 @@ test("a patch that starts late in the window has only the rest of it", async () 
   await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:48:00`);
 
-  await world.patchJob();
+  await world.run("patches");
 
   expect((await world.lastOperation()).deadline_at).toEqual(new Date(`${SUNDAY}T23:00:00Z`));
 });
@@ -74,7 +74,7 @@ test("a control plane that was down over the window patches in the next one", as
   const { database } = await withNewerImage(world);
   goTo(world, "2026-11-24T09:00:00");
 
-  await world.patchJob();
+  await world.run("patches");
 
   expect(await patches(world)).toEqual([]);
   expect(await world.databaseRow(database.id)).toMatchObject({ patch_due_at: new Date("2026-11-29T20:00:00Z") });
@@ -87,12 +87,12 @@ test("a busy database is tried again in the same window; one that stays busy, in
     world.db.updateTable("databases").set({ status }).where("id", "=", database.id).execute();
   await setStatus("backing_up");
   goTo(world, `${SUNDAY}T20:00:00`);
-  await world.patchJob();
+  await world.run("patches");
   expect(await patches(world)).toEqual([]);
 
   await setStatus("active");
   goTo(world, `${SUNDAY}T20:05:00`);
-  await world.patchJob();
+  await world.run("patches");
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
@@ -100,7 +100,7 @@ test("a patch that could not be sent to Temporal within its window does not star
   await using world = await newWorld();
   await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:45:00`);
-  await world.patchJob();
+  await world.run("patches");
   const { id } = await world.lastOperation();
   goTo(world, `${SUNDAY}T23:00:00`);
 
@@ -147,7 +147,7 @@ test("publishing the same image again, even inside a window, delays nothing", as
 
   expect(await setEngineImage(world, NEWER)).toMatchObject({ body: { databases: 1 } });
   expect(await world.databaseRow(database.id)).toMatchObject({ patch_due_at });
-  await world.patchJob();
+  await world.run("patches");
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
@@ -182,7 +182,11 @@ const yearOfWindows: Updates[] = days.flatMap((day_of_week) =>
   [0, 11, 23].flatMap((hour_of_day, n) => [
     { frequency: "weekly" as const, duration: n + 1, hour_of_day, day_of_week, week_of_month: null },
     ...[1, 2, 3, 4].map((week_of_month) => ({
-      ...{ frequency: "monthly" as const, duration: n + 1, hour_of_day, day_of_week, week_of_month },
+      frequency: "monthly" as const,
+      duration: n + 1,
+      hour_of_day,
+      day_of_week,
+      week_of_month,
     })),
   ]),
 );
@@ -212,7 +216,7 @@ test("over a year of monthly images each database is patched once inside its win
     }
     // Every thirteenth day the control plane is down, whatever windows there are.
     if (Math.floor(hour / 24) % 13 === 0) continue;
-    await world.patchJob();
+    await world.run("patches");
     for (const { id, entity_id } of await opened(world)) {
       const { updates, label, engine_version } = await world.databaseRow(entity_id);
       const key = `${label} ${month}`;

@@ -53,7 +53,8 @@ export const createProvisionActivities = (engine: Engine & { sealer: Sealer }) =
 };
 export type ProvisionActivities = ReturnType<typeof createProvisionActivities>;
 
-export const provisionDatabase: Change = {
+export const provision: Change = {
+  kind: "provisionDatabase",
   audited: "create_database",
   events: ["database_create"],
   late: texts.provisionLate,
@@ -78,4 +79,4 @@ export const provisionDatabase: Change = {
   },
 };
 
-export const forkDatabase: Change = { ...provisionDatabase, late: texts.forkLate };
+export const fork: Change = { ...provision, kind: "forkDatabase", late: texts.forkLate };

@@ -24,7 +24,10 @@ async function createFixture(world: World, gateway: Gateway) {
     return operation;
   };
   return {
-    ...{ alice, url, id, applied },
+    alice,
+    url,
+    id,
+    applied,
     view: async () => (await alice.get(url)).body,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
     followed: async () => world.activities.endChange(await applied(), { done: true }),
@@ -64,7 +67,10 @@ test("what was resized, patched and suspended after the backup stays so, and its
 
   expect(await database.view()).toMatchObject({ status: "suspended", type: LARGE.id, updates: { pending: [] } });
   expect(database.specOnHost()).toMatchObject({
-    ...{ epoch: 2, power: "off", engine: { image: NEWER }, resources: { disk_mb: LARGE.disk_mb } },
+    epoch: 2,
+    power: "off",
+    engine: { image: NEWER },
+    resources: { disk_mb: LARGE.disk_mb },
   });
   expect(await reserved(world)).toEqual([LARGE.memory_mb, LARGE.disk_mb]);
   expect(await world.account(database.alice.accountId)).toMatchObject({ databases: 1, disk_mb: LARGE.disk_mb });

@@ -41,7 +41,9 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   if (!isReset && !differs(before, reported) && status === before.status) return before;
 
   const after = await saveDatabase(tx, account_id, id, {
-    ...{ ...reported, status, updated_at: now },
+    ...reported,
+    status,
+    updated_at: now,
     patch_due_at: plannedPatch(
       { ...before, ...reported },
       engine,
@@ -60,7 +62,10 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   await meterDatabase(tx, after, now);
   await takeWithoutLimits(tx, account_id, differenceOf(to, from, after.cluster_size));
   await emit(tx, {
-    ...{ accountId: account_id, username: null, action: "database_update", status: "finished" },
+    accountId: account_id,
+    username: null,
+    action: "database_update",
+    status: "finished",
     entity: entityOf(after),
     message: isReset ? texts.recoveredWithPassword() : texts.recoveredState(),
     at: now,

@@ -220,7 +220,7 @@ test("repeated and concurrent requests and settlements take effect once", async 
   await Promise.all([world.activities.applyChange(id), world.activities.applyChange(id)]);
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
   await Promise.all([1, 2].map(() => world.activities.endChange(id, { done: false })));
-  await world.expire.resizeDatabase(id);
+  await world.expire(id);
 
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));
   expect(await desiredSpec(world)).toMatchObject({ generation: 3 });

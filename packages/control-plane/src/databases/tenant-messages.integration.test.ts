@@ -45,8 +45,12 @@ test("no text that a tenant reads names a host, a path, an address or a digest",
   await world.db
     .insertInto("node_alerts")
     .values({
-      ...{ account_id: alice.accountId, database_id: database.id, node_id: node?.id ?? "", kind: "verification" },
-      ...{ detail: JSON.stringify({ ok: false, message: MESSAGE, point: { at: world.time.now } }), at: world.time.now },
+      account_id: alice.accountId,
+      database_id: database.id,
+      node_id: node?.id ?? "",
+      kind: "verification",
+      detail: JSON.stringify({ ok: false, message: MESSAGE, point: { at: world.time.now } }),
+      at: world.time.now,
     })
     .execute();
   await createAlertsJob(world)();

@@ -56,7 +56,9 @@ export async function updateDatabase(
     requireActionAllowed(plans === undefined ? "update" : "resize", before.status);
 
     const after = await saveDatabase(tx, by.accountId, id, {
-      ...{ label, updates: JSON.stringify(updates), updated_at: now },
+      label,
+      updates: JSON.stringify(updates),
+      updated_at: now,
       // The same sources may be written in another way.
       ...(listChanges ? {} : { allow_list }),
       patch_due_at: plannedAfter(before, updates, now),
@@ -94,11 +96,20 @@ async function recordUpdate(tx: Tx, database: DatabaseRow, update: Update): Prom
   const { account_id: accountId, id } = database;
   await requireCurrent(tx);
   await audit(tx, {
-    ...{ at, account: accountId, actor: username },
-    ...{ action: columnChanges.applyAllowList.audited, target: targetOf(id), detail },
+    at,
+    account: accountId,
+    actor: username,
+    action: columnChanges.applyAllowList.audited,
+    target: targetOf(id),
+    detail,
   });
   await emit(tx, {
-    ...{ accountId, username, action: "database_update", status: "finished" },
-    ...{ entity: entityOf(database), at, requested: true },
+    accountId,
+    username,
+    action: "database_update",
+    status: "finished",
+    entity: entityOf(database),
+    at,
+    requested: true,
   });
 }

@@ -88,7 +88,7 @@ test("past its deadline an update is given up with the host's last message, and 
   await world.activities.applyChange(id);
   await host.report(await desiredSpec(world), "working", { message: "firewall: retrying" });
 
-  await world.expire.applyAllowList(id);
+  await world.expire(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await updatesOf(world)).toMatchObject([
@@ -105,7 +105,7 @@ test("an update given up before it was sent leaves its host with the old list", 
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  await world.expire.applyAllowList(id);
+  await world.expire(id);
   expect(await world.activities.applyChange(id)).toBe("not there");
 
   expect(await desiredSpec(world)).toMatchObject({ database: { allow_list: HOME } });

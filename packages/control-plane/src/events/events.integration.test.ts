@@ -97,8 +97,13 @@ test.each([
   const of = { id: kept, label: "app", type, url: "/v4" };
   await world.db.transaction().execute((tx) =>
     emit(tx, {
-      ...{ accountId, username: "u", action: "oauth_client_create", status: "finished", at: world.time.now },
-      ...{ entity: of, secondaryEntity: of },
+      accountId,
+      username: "u",
+      action: "oauth_client_create",
+      status: "finished",
+      at: world.time.now,
+      entity: of,
+      secondaryEntity: of,
     }),
   );
 

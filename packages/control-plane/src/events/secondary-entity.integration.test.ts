@@ -11,21 +11,24 @@ type Page = { data: Event[] };
 const imagize = (world: World, accountId: number) =>
   world.db.transaction().execute((tx) =>
     emit(tx, {
-      ...{ accountId, username: "somebody", action: "disk_imagize", status: "started", at: world.time.now },
-      ...{ entity: compute, secondaryEntity: image },
+      accountId,
+      username: "somebody",
+      action: "disk_imagize",
+      status: "started",
+      at: world.time.now,
+      entity: compute,
+      secondaryEntity: image,
     }),
   );
 const grant = (world: World, user: { accountId: number; userId: number }, type: "compute" | "image", id: number) =>
   world.db
     .insertInto("entity_grants")
     .values({
-      ...{
-        account_id: user.accountId,
-        user_id: user.userId,
-        entity_type: type,
-        entity_id: id,
-        permission: "read_only",
-      },
+      account_id: user.accountId,
+      user_id: user.userId,
+      entity_type: type,
+      entity_id: id,
+      permission: "read_only",
     })
     .execute();
 

@@ -60,8 +60,15 @@ async function insertNodes(tx: Tx, requests: readonly (Replacement & { hostId: n
     .insertInto("nodes")
     .values(
       requests.map(({ accountId, databaseId, hostId, ordinal, port, memory_mb, disk_mb }) => ({
-        ...{ account_id: accountId, id: randomUUID(), database_id: databaseId, host_id: hostId, ordinal, port },
-        ...{ memory_mb, disk_mb, created_at: now },
+        account_id: accountId,
+        id: randomUUID(),
+        database_id: databaseId,
+        host_id: hostId,
+        ordinal,
+        port,
+        memory_mb,
+        disk_mb,
+        created_at: now,
         ...untouched,
       })),
     )

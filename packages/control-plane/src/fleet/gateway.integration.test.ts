@@ -108,7 +108,13 @@ test("registering an enrolled host again returns no new token", async () => {
   const { name, region, failure_domain, node_network, memory_mb, disk_mb, vcpus } = row;
 
   const again = await world.operator.post("/admin/hosts", {
-    ...{ name, region, failure_domain, node_network, memory_mb, disk_mb, vcpus },
+    name,
+    region,
+    failure_domain,
+    node_network,
+    memory_mb,
+    disk_mb,
+    vcpus,
     address: row.address.replace(/\/\d+$/, ""),
   });
 
@@ -151,8 +157,14 @@ test("a host reads the secrets of its own nodes only, while they are desired, an
   await world.db
     .insertInto("host_leases")
     .values({
-      ...{ host_id: own.id, seen_at: world.time.now, agent: "test", agent_epoch: 1, boot: "b" },
-      ...{ clock_offset_ms: 0, trash_mb: 0, unknown: [] },
+      host_id: own.id,
+      seen_at: world.time.now,
+      agent: "test",
+      agent_epoch: 1,
+      boot: "b",
+      clock_offset_ms: 0,
+      trash_mb: 0,
+      unknown: [],
     })
     .execute();
   const { node } = await nodeOn(world);

@@ -16,8 +16,14 @@ async function hostWithNode(world: World, gateway: Gateway) {
   await world.db
     .insertInto("host_leases")
     .values({
-      ...{ host_id: host.id, seen_at: world.time.now, agent: "test", agent_epoch: 1, boot: "b" },
-      ...{ clock_offset_ms: 0, trash_mb: 0, unknown: [] },
+      host_id: host.id,
+      seen_at: world.time.now,
+      agent: "test",
+      agent_epoch: 1,
+      boot: "b",
+      clock_offset_ms: 0,
+      trash_mb: 0,
+      unknown: [],
     })
     .execute();
   const { id: databaseId } = (await (await world.customer()).create()).body;

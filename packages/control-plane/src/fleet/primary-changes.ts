@@ -40,10 +40,19 @@ export async function storeChange(tx: Tx, host: HostRow, reported: PrimaryChange
     await tx
       .insertInto("primary_changes")
       .values({
-        ...{ account_id, database_id, group_id: reported.group, view: reported.view },
-        ...{ from_node: reported.from ?? null, to_node: reported.to, operation_id: null, at: new Date(reported.at) },
-        ...{ gtid_before: reported.gtid_before ?? null, gtid_after: reported.gtid_after ?? null },
-        ...{ reports: JSON.stringify(ownReport), lost: null, event_id: null },
+        account_id,
+        database_id,
+        group_id: reported.group,
+        view: reported.view,
+        from_node: reported.from ?? null,
+        to_node: reported.to,
+        operation_id: null,
+        at: new Date(reported.at),
+        gtid_before: reported.gtid_before ?? null,
+        gtid_after: reported.gtid_after ?? null,
+        reports: JSON.stringify(ownReport),
+        lost: null,
+        event_id: null,
       })
       .execute();
   else if (same.reports[host.name] === undefined)

@@ -11,8 +11,13 @@ async function createFixture(world: World) {
   if (first === undefined || second === undefined || third === undefined) throw new Error("It has not three nodes.");
   await world.db.updateTable("members").set({ replaced_at: world.time.now }).where("node_id", "=", second.id).execute();
   const request = {
-    ...{ accountId: alice.accountId, databaseId: id, region: "eu-central", ordinal: 1, port: second.port },
-    ...{ memory_mb: second.memory_mb, disk_mb: second.disk_mb },
+    accountId: alice.accountId,
+    databaseId: id,
+    region: "eu-central",
+    ordinal: 1,
+    port: second.port,
+    memory_mb: second.memory_mb,
+    disk_mb: second.disk_mb,
   };
   const replace = () => world.db.transaction().execute((tx) => allocateReplacement(tx, request, world.time.now));
   return { alice, id, nodes: { first, second, third }, replace };

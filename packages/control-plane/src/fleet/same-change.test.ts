@@ -3,11 +3,15 @@ import { sameChange } from "./same-change.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const change = (from: string | null, to: string, second: number, by = "one") => ({
-  ...{ from_node: from, to_node: to, at: new Date(at(second)) },
+  from_node: from,
+  to_node: to,
+  at: new Date(at(second)),
   reports: { [by]: { at: at(second) } } as Record<string, { at: string }>,
 });
 const report = (host: string, from: string | undefined, to: string, second: number) => ({
-  ...{ host, to, at: at(second) },
+  host,
+  to,
+  at: at(second),
   ...(from === undefined ? {} : { from }),
 });
 

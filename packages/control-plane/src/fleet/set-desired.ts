@@ -36,7 +36,9 @@ export async function setDesiredSpecs(
     tx
       .insertInto("desired_phases")
       .values({
-        ...{ operation_id: operationId, phase, nodes: JSON.stringify(generations) },
+        operation_id: operationId,
+        phase,
+        nodes: JSON.stringify(generations),
         percent_from: upTo === undefined ? null : Math.max(0, ...before.map(({ percent_to }) => percent_to ?? 0)),
         percent_to: upTo ?? null,
       })

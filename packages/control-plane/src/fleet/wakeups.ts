@@ -9,7 +9,7 @@ export function createWakeups(): Wakeups {
   return {
     wake(hostId) {
       const sets = hostId === "all" ? [...waiting.values()] : [waiting.get(hostId) ?? new Set<() => void>()];
-      for (const set of sets) for (const wake of [...set]) wake();
+      for (const set of sets) for (const wake of set) wake();
     },
     wait: (hostId, ms, signal) =>
       new Promise((resolve) => {

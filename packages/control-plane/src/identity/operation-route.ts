@@ -177,7 +177,11 @@ const idempotencyOf = (
   params: unknown,
 ): Idempotency =>
   createIdempotency({
-    ...{ accountId, userId, operationId: operation.id, secrets: deps.idempotencySecrets, now: deps.clock() },
+    accountId,
+    userId,
+    operationId: operation.id,
+    secrets: deps.idempotencySecrets,
+    now: deps.clock(),
     key: header(request, "idempotency-key"),
     request: { params, body: request.body },
     secretReply: operation.secretReply === true,

@@ -50,7 +50,10 @@ async function startImageServer(serving: { streams?: number; idleMs?: number; re
   ];
   const app = createImageServer(
     {
-      ...{ db: world.db, clock: world.clock, log: pino({ level: "trace" }, written), key: IMAGE_SERVER.key },
+      db: world.db,
+      clock: world.clock,
+      log: pino({ level: "trace" }, written),
+      key: IMAGE_SERVER.key,
       stores: {
         all,
         of: (region) => all.find(({ regions }) => regions.includes(region)) ?? (all[0] as ImageStore),
@@ -59,7 +62,7 @@ async function startImageServer(serving: { streams?: number; idleMs?: number; re
       metrics: createImageServerMetrics(registry),
       region: serving.region,
     },
-    { ...{ streams: 4, drainMs: 60_000, check: async () => {} }, ...serving },
+    { streams: 4, drainMs: 60_000, check: async () => {}, ...serving },
   );
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -46,18 +46,37 @@ export async function acceptUpload(
     const until = new Date(at.getTime() + images.uploadHours * 3_600_000);
     await admitImage(tx, by, id, images, unknownSize);
     const image = await insertImage(tx, {
-      ...{ id, account_id: by.accountId, name: null, label, description: description ?? null, region },
-      ...{ capabilities: cloud_init ? ["cloud-init"] : [], created_by: by.username, status: "pending_upload" },
-      ...{ upload_until: until, remove_at: until, created_at: at, updated_at: at },
+      id,
+      account_id: by.accountId,
+      name: null,
+      label,
+      description: description ?? null,
+      region,
+      capabilities: cloud_init ? ["cloud-init"] : [],
+      created_by: by.username,
+      status: "pending_upload",
+      upload_until: until,
+      remove_at: until,
+      created_at: at,
+      updated_at: at,
       next_check_at: new Date(at.getTime() + FIRST_CHECK_SECONDS * 1000),
     });
     await audit(tx, {
-      ...{ at, account: by.accountId, actor: by.username, action: "upload_image", target: targetOfImage(id) },
+      at,
+      account: by.accountId,
+      actor: by.username,
+      action: "upload_image",
+      target: targetOfImage(id),
       detail: by.clientId === null ? {} : { client: by.clientId },
     });
     const eventId = await emit(tx, {
-      ...{ accountId: by.accountId, username: by.username, action: "image_upload", status: "started", requested: true },
-      ...{ entity: entityOfImage(image), at },
+      accountId: by.accountId,
+      username: by.username,
+      action: "image_upload",
+      status: "started",
+      requested: true,
+      entity: entityOfImage(image),
+      at,
     });
     await saveImage(tx, image, { event_id: eventId });
     // Signed here, without a call to the store.

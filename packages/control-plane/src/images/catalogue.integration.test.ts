@@ -60,15 +60,28 @@ test("a private image is 401 without a token and 404 for another account, whethe
 test("a public image is visible to everybody, by its name only", async () => {
   await using world = await newWorld();
   const image = await publicImage(world, "debian-12", {
-    ...{ label: "Debian 12", description: "Bookworm", vendor: "Debian", eol: "2028-06-30T00:00:00" },
+    label: "Debian 12",
+    description: "Bookworm",
+    vendor: "Debian",
+    eol: "2028-06-30T00:00:00",
   });
   const [bob, path] = [await world.customer(), `${IMAGES}/operator/debian-12`];
   const { id } = await world.db.selectFrom("images").select("id").executeTakeFirstOrThrow();
 
   expect(viewImage.reply.parse(image)).toMatchObject({
-    ...{ id: "operator/debian-12", label: "Debian 12", description: "Bookworm", vendor: "Debian" },
-    ...{ created_by: "operator", is_public: true, deprecated: false, eol: "2028-06-30T00:00:00", expiry: null },
-    ...{ status: "available", type: "manual", size: 100, capabilities: [] },
+    id: "operator/debian-12",
+    label: "Debian 12",
+    description: "Bookworm",
+    vendor: "Debian",
+    created_by: "operator",
+    is_public: true,
+    deprecated: false,
+    eol: "2028-06-30T00:00:00",
+    expiry: null,
+    status: "available",
+    type: "manual",
+    size: 100,
+    capabilities: [],
   });
   for (const reader of [world.anonymous, bob]) {
     expect(await reader.get(path)).toMatchObject({ status: 200, body: { id: "operator/debian-12" } });
@@ -178,13 +191,17 @@ test("an image can be deployed where it has a copy", async () => {
     world.db
       .insertInto("image_copies")
       .values({
-        ...{ image_id: numberOf(image), store, status: "available" },
-        ...{ next_try_at: world.time.now, updated_at: world.time.now },
+        image_id: numberOf(image),
+        store,
+        status: "available",
+        next_try_at: world.time.now,
+        updated_at: world.time.now,
       })
       .execute();
 
   expect(waiting).toMatchObject({
-    ...{ size: 0, total_size: 0 },
+    size: 0,
+    total_size: 0,
     regions: [
       { region: REGION, status: "creating" },
       { region: "us-east", status: "pending replication" },
@@ -192,7 +209,8 @@ test("an image can be deployed where it has a copy", async () => {
   });
   await copied("here");
   expect(await regions()).toMatchObject({
-    ...{ size: 100, total_size: 100 },
+    size: 100,
+    total_size: 100,
     regions: [
       { region: REGION, status: "available" },
       { region: "us-east", status: "pending replication" },

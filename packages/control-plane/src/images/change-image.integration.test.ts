@@ -96,7 +96,10 @@ test("label and description change at once, with an event, an audit entry and a 
 
   expect(reply.status).toBe(200);
   expect(updateImage.reply.parse(reply.body)).toMatchObject({
-    ...{ id: image.id, label: "Renamed", description: "Better", created: image.created },
+    id: image.id,
+    label: "Renamed",
+    description: "Better",
+    created: image.created,
     updated: world.time.now.toISOString().slice(0, 19),
   });
   expect(await eventsOf(world, "image_update")).toMatchObject([
@@ -117,7 +120,11 @@ test("omitted fields stay, null clears a description, and read-only fields are i
   expect(await put({ description: "" })).toMatchObject({ description: null });
   const planted = { is_public: true, size: 1, status: "creating", account_id: 1, type: "automatic", created_by: "x" };
   expect(await put({ label: "Renamed", ...planted })).toMatchObject({
-    ...{ is_public: false, size: 100, status: "available", type: "manual", created_by: alice.username },
+    is_public: false,
+    size: 100,
+    status: "available",
+    type: "manual",
+    created_by: alice.username,
   });
   // Compatible clients wait for an event of each.
   expect(await eventsOf(world, "image_update")).toHaveLength(5);
@@ -170,7 +177,8 @@ test("an upload deleted before its data arrived fails with that reason", async (
 
   const { body } = await alice.get<{ data: Event[] }>("/v4/account/events");
   expect(body.data.find(({ action }) => action === "image_upload")).toMatchObject({
-    ...{ status: "failed", message: texts.deletedBeforeUpload().text },
+    status: "failed",
+    message: texts.deletedBeforeUpload().text,
   });
 });
 

@@ -29,18 +29,20 @@ test("images of a closed account stay as long as its data, automatic and pending
   await close(world, alice);
 
   world.time.now = new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * DAY_MS - 1000);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   for (const image of mine) expect(await isThere(world, image)).toBe(true);
 
   world.time.now = new Date(world.time.now.getTime() + 1000);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
   for (const image of mine) expect(await isThere(world, image)).toBe(false);
   expect(await isThere(world, his)).toBe(true);
   expect((await world.anonymous.get(`/v4/images/${published.id}`)).status).toBe(200);
   expect(await world.account(alice.accountId)).toMatchObject({ data_until: null });
   const accountEvents = (await world.events()).filter(({ account_id }) => account_id === alice.accountId);
   expect(accountEvents.filter(({ action }) => action === "image_delete").map(({ username }) => username)).toEqual([
-    ...[null, null, null],
+    null,
+    null,
+    null,
   ]);
   expect(accountEvents.filter(({ status }) => status === "failed").map(({ action }) => action)).toEqual([
     "image_upload",
@@ -55,7 +57,7 @@ test("an account reopened in time keeps its images", async () => {
 
   await world.operator.post(`/admin/accounts/${alice.accountId}/reopen`, {});
   world.time.now = new Date(world.time.now.getTime() + 2 * CLOSED_ACCOUNT_DAYS * DAY_MS);
-  await world.closedAccountsJob();
+  await world.run("closedAccounts");
 
   expect(await isThere(world, image)).toBe(true);
 });
@@ -72,7 +74,7 @@ test("an account reopened after the job has started keeps its images", async () 
   await world.db.transaction().execute(async (tx) => {
     const open = { closed_at: null, data_until: null };
     await tx.updateTable("accounts").set(open).where("id", "=", alice.accountId).execute();
-    pending = world.closedAccountsJob();
+    pending = world.run("closedAccounts");
     await expect.poll(() => countWaiting(world)).toBe(1);
   });
   await pending;

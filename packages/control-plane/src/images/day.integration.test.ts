@@ -75,11 +75,11 @@ async function happen(day: Day, at: number, isHeard: boolean): Promise<void> {
 /** A worker's round. No upload check happens in the last second of an upload's time or the one before. */
 async function work({ world, importOpen, copyAll }: StoredImages, checks: boolean): Promise<void> {
   if (checks) await world.checkUploads();
-  await world.removeImagesJob();
+  await world.run("removeImages");
   await importOpen();
   await copyAll();
-  await world.clearImagesJob();
-  await world.sweepImagesJob();
+  await world.run("clearImages");
+  await world.run("sweepImages");
 }
 
 async function labelsSeen({ alice }: Day): Promise<string[]> {

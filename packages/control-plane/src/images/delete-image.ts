@@ -29,15 +29,26 @@ export async function removeImage(
   if (image.operation_id !== null) await addSignal(tx, image.operation_id);
   if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
-      ...{ eventId: image.event_id, status: "failed", at },
+      eventId: image.event_id,
+      status: "failed",
+      at,
       message: texts.deletedBeforeUpload(),
     });
   await audit(tx, {
-    ...{ at, account: accountId, actor: by?.username ?? "worker", action: "delete_image", target: targetOfImage(id) },
+    at,
+    account: accountId,
+    actor: by?.username ?? "worker",
+    action: "delete_image",
+    target: targetOfImage(id),
     detail: by === undefined || by.clientId === null ? {} : { client: by.clientId },
   });
   await emit(tx, {
-    ...{ accountId, username: by?.username ?? null, action: "image_delete", status: "notification" },
-    ...{ entity: entityOfImage(image), at, requested: by !== undefined },
+    accountId,
+    username: by?.username ?? null,
+    action: "image_delete",
+    status: "notification",
+    entity: entityOfImage(image),
+    at,
+    requested: by !== undefined,
   });
 }

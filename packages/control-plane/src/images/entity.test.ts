@@ -7,8 +7,22 @@ test.each([
 ])("%s is an image id", (text, named) => expect(readWireId(text)).toEqual(named));
 
 test.each([
-  ...["", "12", "private", "private/", "private/0", "private/012", "private/1e3", "private/-1", "private/1.0"],
-  ...["private/12/", "private/12 ", "private/99999999999999999999", "operator", "operator/", "PRIVATE/12", "other/12"],
+  "",
+  "12",
+  "private",
+  "private/",
+  "private/0",
+  "private/012",
+  "private/1e3",
+  "private/-1",
+  "private/1.0",
+  "private/12/",
+  "private/12 ",
+  "private/99999999999999999999",
+  "operator",
+  "operator/",
+  "PRIVATE/12",
+  "other/12",
 ])("%j is not an image id", (text) => expect(readWireId(text)).toBeUndefined());
 
 test("the id of an image on the wire is parsed back", () => {

@@ -16,13 +16,15 @@ const insertImages = (world: World, { accountId, username }: Person, count: numb
     .insertInto("images")
     .values(
       Array.from({ length: count }, () => ({
-        ...{ account_id: accountId, name: null, label: "one of many", description: null, created_by: username },
-        ...{
-          status: "pending_upload" as const,
-          region: REGION,
-          created_at: world.time.now,
-          updated_at: world.time.now,
-        },
+        account_id: accountId,
+        name: null,
+        label: "one of many",
+        description: null,
+        created_by: username,
+        status: "pending_upload" as const,
+        region: REGION,
+        created_at: world.time.now,
+        updated_at: world.time.now,
         ...change,
       })),
     )

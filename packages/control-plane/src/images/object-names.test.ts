@@ -7,8 +7,18 @@ test("a key identifies its image and attempt", () => {
 });
 
 test.each([
-  ...["uploads/", "uploads/x", "uploads/1/a/b", "uploads/1/", "xuploads/1", "images/1", "images/1/a", "images/1/a/"],
-  ...["images/x/a/b", "copies/1", "", "uploads/12345678901234567"],
+  "uploads/",
+  "uploads/x",
+  "uploads/1/a/b",
+  "uploads/1/",
+  "xuploads/1",
+  "images/1",
+  "images/1/a",
+  "images/1/a/",
+  "images/x/a/b",
+  "copies/1",
+  "",
+  "uploads/12345678901234567",
 ])("%j is not one of our keys", (key) => {
   expect(ownerOfKey(key)).toBeUndefined();
 });

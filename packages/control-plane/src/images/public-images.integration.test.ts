@@ -29,17 +29,24 @@ test("a published image leaves its account, with an event, and all grants on it 
   await grant(world, rob, numberOf(image), "read_write");
 
   expect(await publish(world, image, { name: "debian-12", vendor: "Debian" })).toMatchObject({
-    ...{ status: 200, body: { id: "operator/debian-12", account: null, number: numberOf(image) } },
+    status: 200,
+    body: { id: "operator/debian-12", account: null, number: numberOf(image) },
   });
 
   expect((await alice.get(`${IMAGES}/${image.id}`)).status).toBe(404);
   expect((await world.anonymous.get<Image>(`${IMAGES}/operator/debian-12`)).body).toMatchObject({
-    ...{ label: "Debian", vendor: "Debian", created_by: "operator", description: null, capabilities: ["cloud-init"] },
+    label: "Debian",
+    vendor: "Debian",
+    created_by: "operator",
+    description: null,
+    capabilities: ["cloud-init"],
   });
   expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
   const { body } = await alice.get<{ data: Event[] }>("/v4/account/events");
   expect(body.data[0]).toMatchObject({
-    ...{ action: "image_update", status: "notification", username: null },
+    action: "image_update",
+    status: "notification",
+    username: null,
     message: expect.stringContaining("operator/debian-12"),
     entity: { id: numberOf(image), type: "image" },
   });
@@ -66,12 +73,14 @@ test("only an available image is published, under a name that clients can send",
   const image = await availableImage(world, alice);
 
   expect(reasonOf(await publish(world, waiting, { name: "debian-12" }))).toMatchObject({
-    ...{ status: 400, reason: expect.stringContaining("is pending_upload; only an available image") },
+    status: 400,
+    reason: expect.stringContaining("is pending_upload; only an available image"),
   });
   for (const name of ["", "Debian", "a/b", "-a", ".", "a b", "a".repeat(65), "é"])
     expect(await publish(world, image, { name })).toMatchObject({ status: 400 });
   expect(reasonOf(await publish(world, { id: "private/999999999" }, { name: "x" }))).toMatchObject({
-    ...{ status: 404, reason: expect.stringContaining("moorage image list") },
+    status: 404,
+    reason: expect.stringContaining("moorage image list"),
   });
   expect((await world.anonymous.get<ImagePage>(IMAGES)).body.results).toBe(0);
 });

@@ -45,19 +45,27 @@ export async function publishImage(
   const { account_id: accountId } = image;
   if (accountId !== null) await dropGrants(tx, accountId, "image", image.id);
   const published = await saveImage(tx, image, {
-    ...{ account_id: null, name, label, description, vendor, eol, deprecated: false, created_by: "operator" },
-    ...{ type: "manual", expiry: null, remove_at: null, updated_at: at },
+    account_id: null,
+    name,
+    label,
+    description,
+    vendor,
+    eol,
+    deprecated: false,
+    created_by: "operator",
+    type: "manual",
+    expiry: null,
+    remove_at: null,
+    updated_at: at,
   });
   if (accountId !== null)
     await emit(tx, {
-      ...{
-        accountId,
-        username: null,
-        action: "image_update",
-        status: "notification",
-        entity: entityOfImage(image),
-        at,
-      },
+      accountId,
+      username: null,
+      action: "image_update",
+      status: "notification",
+      entity: entityOfImage(image),
+      at,
       message: texts.madePublic({ wireId }),
     });
   return published;

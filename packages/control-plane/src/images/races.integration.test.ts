@@ -39,9 +39,9 @@ async function available(fixture: StoredImages, label?: string) {
 /** Two days later everything that expires has ended, and unneeded objects are removed. */
 async function later({ world }: StoredImages): Promise<void> {
   world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-  await world.removeImagesJob();
-  await world.clearImagesJob();
-  await world.sweepImagesJob();
+  await world.run("removeImages");
+  await world.run("clearImages");
+  await world.run("sweepImages");
 }
 
 const eventsOf = ({ query }: StoredImages, id: number) =>
@@ -99,7 +99,7 @@ test("found by two workers and a store's notification at once, an upload is impo
     world.checkUploads(),
     checkSoon(world.db, world.time.now, [id]).then(() => world.checkUploads()),
     world.checkUploads(),
-    world.removeImagesJob(),
+    world.run("removeImages"),
   ]);
 
   expect(await query("select kind from operations")).toEqual([{ kind: "importImage" }]);
@@ -113,7 +113,7 @@ test("what has expired is ended by one of two workers", async () => {
   const { world } = fixture;
   const { id } = await fixture.requestUpload("web");
   world.time.now = new Date(world.time.now.getTime() + DAY_MS);
-  await Promise.all([world.removeImagesJob(), world.removeImagesJob(), world.removeImagesJob()]);
+  await Promise.all([world.run("removeImages"), world.run("removeImages"), world.run("removeImages")]);
 
   expect(await eventsOf(fixture, id)).toHaveLength(1);
   expect((await world.audit()).filter(({ action }) => action === "remove_image")).toHaveLength(1);
@@ -159,9 +159,9 @@ test("a running attempt is never swept, however old", async () => {
   const outcome = world.activities.importUpload(operation);
   await stored;
   world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-  await world.sweepImagesJob();
-  await world.removeImagesJob();
-  await world.clearImagesJob();
+  await world.run("sweepImages");
+  await world.run("removeImages");
+  await world.run("clearImages");
   goOn();
 
   expect(await outcome).toMatchObject({ kind: "taken" });
@@ -178,10 +178,10 @@ test("after a worker dies during a sweep, the next one continues at once, not th
   await put(address, packedDisk());
   // Like a dead one: it neither continues nor fails.
   justBefore(world.imageStores.of(REGION), "list", () => new Promise(() => {}));
-  void world.sweepImagesJob();
+  void world.run("sweepImages");
   await until(async () => (await fixture.query("select 1 from image_sweeps")).length > 0);
   world.time.now = new Date(world.time.now.getTime() + 600_000);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
 
   expect(await stores.here.keys("uploads/")).toEqual([]);
 });
@@ -194,7 +194,7 @@ test("deleting an image while it is read ends the import once, and leaves nothin
   const outcome = world.activities.importUpload(operation);
   await stored;
   expect((await alice.delete(path)).status).toBe(200);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await outcome).toEqual({ kind: "ended" });
   await world.activities.settleUpload(operation, await outcome);
   await world.activities.clearUpload(operation);
@@ -237,7 +237,7 @@ test("deleted and cleared while it is copied, an image stays in no store", async
   const { path } = await available(fixture);
   justBefore(world.imageStores.of(OTHER_REGION), "putWhole", async () => {
     await alice.delete(path);
-    await world.clearImagesJob();
+    await world.run("clearImages");
   });
   await world.copyNextImage();
 
@@ -267,7 +267,7 @@ test("late and settled at the same time, an import ends once", async () => {
     const outcome = await world.activities.importUpload(operation);
     await Promise.all([
       world.activities.settleUpload(operation, outcome),
-      world.expire.importImage(operation),
+      world.expire(operation),
       world.activities.settleUpload(operation, outcome),
     ]);
     await world.activities.clearUpload(operation);
@@ -286,7 +286,7 @@ test("a closed account's images end with its data, also one that is being import
   const outcome = world.activities.importUpload(operation);
   await query("update accounts set closed_at = now(), data_until = now()");
   world.time.now = new Date(Date.now() + DAY_MS);
-  await Promise.all([world.closedAccountsJob(), world.closedAccountsJob()]);
+  await Promise.all([world.run("closedAccounts"), world.run("closedAccounts")]);
   await until(async () => (await query("select 1 from images where deleted_at is null")).length === 0);
   await world.activities.settleUpload(operation, await outcome);
   await world.activities.clearUpload(operation);

@@ -44,17 +44,27 @@ export async function settleAvailable(
 
   if ((await end(tx, image, operationId, { at })) === "before") return "before";
   await saveImage(tx, image, {
-    ...{ status: "available", size_mb: sizeMb, content: made.content, updated_at: at, next_check_at: null },
-    ...{ raw_bytes: made.manifest.raw_bytes, stored_bytes: made.manifest.stored_bytes },
-    ...{ raw_sha256: Buffer.from(made.manifest.raw_sha256, "hex"), manifest_sha256: made.manifestSha256 },
-    ...{ upload_sha256: made.uploadSha256 ?? null, remove_at: image.expiry },
+    status: "available",
+    size_mb: sizeMb,
+    content: made.content,
+    updated_at: at,
+    next_check_at: null,
+    raw_bytes: made.manifest.raw_bytes,
+    stored_bytes: made.manifest.stored_bytes,
+    raw_sha256: Buffer.from(made.manifest.raw_sha256, "hex"),
+    manifest_sha256: made.manifestSha256,
+    upload_sha256: made.uploadSha256 ?? null,
+    remove_at: image.expiry,
   });
   const home = imageStores.of(image.region);
   await tx
     .insertInto("image_copies")
     .values(
       imageStores.all.map((store) => ({
-        ...{ image_id: image.id, store: store.name, next_try_at: at, updated_at: at },
+        image_id: image.id,
+        store: store.name,
+        next_try_at: at,
+        updated_at: at,
         status: store === home ? ("available" as const) : ("pending" as const),
       })),
     )
@@ -95,8 +105,10 @@ async function end(
   await writeDown(tx, operation, image, message, at);
   if (operation.event_id !== null)
     await endEvent(tx, {
-      ...{ eventId: operation.event_id, status: message === undefined ? "finished" : "failed" },
-      ...{ ...detail, at },
+      eventId: operation.event_id,
+      status: message === undefined ? "finished" : "failed",
+      ...detail,
+      at,
     });
   return message === undefined ? "available" : "failed";
 }
@@ -105,13 +117,19 @@ async function leaveFailed(tx: Tx, image: ImageRow, at: Date): Promise<void> {
   if (image.deleted_at !== null) return;
   if (image.status === "creating") return markImageDeleted(tx, image, at);
   await saveImage(tx, image, {
-    ...{ failed_at: at, remove_at: new Date(at.getTime() + HOUR_MS), updated_at: at, next_check_at: null },
+    failed_at: at,
+    remove_at: new Date(at.getTime() + HOUR_MS),
+    updated_at: at,
+    next_check_at: null,
   });
 }
 
 const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, message: Text | undefined, at: Date) =>
   audit(tx, {
-    ...{ at, account: image.account_id, actor: "worker", action: `${kind}.${outcome}` },
+    at,
+    account: image.account_id,
+    actor: "worker",
+    action: `${kind}.${outcome}`,
     target: targetOfImage(image.id),
     detail: { operation: id, ...(message !== undefined && { message: message.text, code: message.code }) },
   });

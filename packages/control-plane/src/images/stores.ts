@@ -27,7 +27,11 @@ export function createImageStores(settings: StoreSettings, uploadHours: number):
   const all = Object.entries(settings).map(
     ([name, { regions, url, public_url, region, access_key, secret_key, bucket }]) => ({
       ...createObjects({
-        ...{ url, region, bucket, accessKey: access_key, secretKey: secret_key },
+        url,
+        region,
+        bucket,
+        accessKey: access_key,
+        secretKey: secret_key,
         ...(public_url !== undefined && { publicUrl: public_url }),
         putSeconds: uploadHours * 3600,
         getSeconds: 3600,

@@ -16,8 +16,12 @@ export async function updateImage(deps: ImageDeps, by: Principal, id: number, ch
     const { label = before.label, description = before.description } = change;
     const after = await saveImage(tx, before, { label, description, updated_at: at });
     await recordChange(tx, by, {
-      ...{ audited: "update_image", event: "image_update", detail: { fields: Object.keys(change) }, at },
-      ...{ target: targetOfImage(id), entity: entityOfImage(after) },
+      audited: "update_image",
+      event: "image_update",
+      detail: { fields: Object.keys(change) },
+      at,
+      target: targetOfImage(id),
+      entity: entityOfImage(after),
     });
     return after;
   });

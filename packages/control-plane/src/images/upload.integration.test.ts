@@ -16,25 +16,39 @@ test("an upload is a pending image, an audit entry and a started event in one co
   expect(reply.status).toBe(200);
   const { image, upload_to } = uploadImage.reply.parse(reply.body);
   expect(image).toMatchObject({
-    ...{
-      id: expect.stringMatching(/^private\/\d+$/),
-      label: "Golden",
-      description: "Ours",
-      capabilities: ["cloud-init"],
-    },
-    ...{ status: "pending_upload", type: "manual", size: 0, is_public: false, created_by: alice.username },
-    ...{ expiry: null, eol: null, vendor: null, deprecated: false },
+    id: expect.stringMatching(/^private\/\d+$/),
+    label: "Golden",
+    description: "Ours",
+    capabilities: ["cloud-init"],
+    status: "pending_upload",
+    type: "manual",
+    size: 0,
+    is_public: false,
+    created_by: alice.username,
+    expiry: null,
+    eol: null,
+    vendor: null,
+    deprecated: false,
   });
   expect(new URL(upload_to).pathname).toBe(`/images/uploads/${numberOf(image)}`);
   const day = new Date(world.time.now.getTime() + 86_400_000);
   expect(await imageRow(world, image)).toMatchObject({
-    ...{ account_id: alice.accountId, region: REGION, upload_until: day, remove_at: day, operation_id: null },
+    account_id: alice.accountId,
+    region: REGION,
+    upload_until: day,
+    remove_at: day,
+    operation_id: null,
     next_check_at: expect.any(Date),
   });
   const [event] = await world.events();
   expect(event).toMatchObject({
-    ...{ action: "image_upload", status: "started", username: alice.username, finished_at: null },
-    ...{ entity_type: "image", entity_id: String(numberOf(image)), entity_label: "Golden" },
+    action: "image_upload",
+    status: "started",
+    username: alice.username,
+    finished_at: null,
+    entity_type: "image",
+    entity_id: String(numberOf(image)),
+    entity_label: "Golden",
     entity_url: `/v4/images/${image.id}`,
   });
   expect((await imageRow(world, image)).event_id).toBe(event?.id);
@@ -68,7 +82,9 @@ test("a repeated key returns the same address and creates nothing; in the table 
   const alice = await world.customer();
   const send = (body: object) =>
     world.send({
-      ...{ method: "POST", url: UPLOAD, payload: JSON.stringify(body) },
+      method: "POST",
+      url: UPLOAD,
+      payload: JSON.stringify(body),
       headers: {
         authorization: `Bearer ${alice.token}`,
         "idempotency-key": "k",

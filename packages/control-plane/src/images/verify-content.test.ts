@@ -7,8 +7,11 @@ const FOLDER = "images/7/a-try/";
 const hash = "a".repeat(64);
 /** Three chunks, of which the second is zeros and the third is short. */
 const manifest: DiskManifest = {
-  ...{ format: 1, raw_bytes: 2 * CHUNK_BYTES + 512, raw_sha256: hash },
-  ...{ kept_bytes: CHUNK_BYTES + 512, stored_bytes: 30 },
+  format: 1,
+  raw_bytes: 2 * CHUNK_BYTES + 512,
+  raw_sha256: hash,
+  kept_bytes: CHUNK_BYTES + 512,
+  stored_bytes: 30,
   chunks: [
     { index: 0, bytes: 10, sha256: hash },
     { index: 2, bytes: 20, sha256: hash },

@@ -68,8 +68,14 @@ export const saveCompute = (tx: Tx, compute: NewCompute, now: Date): Promise<Com
   return tx
     .insertInto("computes")
     .values({
-      ...{ account_id: compute.accountId, label: compute.label, plan: null, host_id: null, deleted_at: null },
-      ...{ ...named, created_at: now, updated_at: now },
+      account_id: compute.accountId,
+      label: compute.label,
+      plan: null,
+      host_id: null,
+      deleted_at: null,
+      ...named,
+      created_at: now,
+      updated_at: now,
     })
     .onConflict((conflict) =>
       conflict

@@ -15,8 +15,12 @@ export const saveDisk = (tx: Tx, compute: ComputeRow, disk: NewDisk, now: Date):
   tx
     .insertInto("disks")
     .values({
-      ...{ account_id: compute.account_id, compute_id: compute.id, ...disk },
-      ...{ created_at: now, updated_at: now, deleted_at: null },
+      account_id: compute.account_id,
+      compute_id: compute.id,
+      ...disk,
+      created_at: now,
+      updated_at: now,
+      deleted_at: null,
     })
     .onConflict((conflict) =>
       conflict

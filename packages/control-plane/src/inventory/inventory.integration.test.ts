@@ -77,7 +77,9 @@ test("removing an instance removes its grants and planned maintenance, and frees
     linode: [{ id: compute.id, permissions: "read_only" }],
   });
   await world.operator.post(`${COMPUTES}/${compute.id}/maintenance`, {
-    ...{ type: "reboot", when: "2031-01-01T00:00:00", reason: "new kernel" },
+    type: "reboot",
+    when: "2031-01-01T00:00:00",
+    reason: "new kernel",
   });
 
   expect((await world.operator.post(`${COMPUTES}/${compute.id}/remove`, {})).status).toBe(200);

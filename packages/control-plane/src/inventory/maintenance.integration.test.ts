@@ -13,7 +13,10 @@ async function createFixture(world: World) {
   const [web, mail] = [await world.compute(owner.accountId), await world.compute(owner.accountId)];
   const schedule = (compute: { id: number }, change: object = {}) =>
     world.operator.post<{ id: number }>(`/admin/computes/${compute.id}/maintenance`, {
-      ...{ type: "reboot", when: later(world, 3600), reason: "a new kernel", ...change },
+      type: "reboot",
+      when: later(world, 3600),
+      reason: "a new kernel",
+      ...change,
     });
   const step = (id: number, verb: string) => world.operator.post(`/admin/maintenance/${id}/${verb}`, {});
   const seen = async (person = owner) => (await person.get<Told>(MAINTENANCE)).body.data;
@@ -30,7 +33,10 @@ test("an account sees its maintenance from planning to completion, and other acc
   expect(await seen()).toEqual([
     {
       entity: { id: web.id, label: web.label, type: "compute", url: `/v4/compute/instances/${web.id}` },
-      ...{ reason: "a new kernel", status: "pending", type: "reboot", when },
+      reason: "a new kernel",
+      status: "pending",
+      type: "reboot",
+      when,
     },
   ]);
   expect(await notices()).toMatchObject([

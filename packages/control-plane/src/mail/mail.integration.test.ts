@@ -18,7 +18,12 @@ async function mailFixture(world: World) {
   const links: string[] = [];
   const newSender = (smtpUrl = server.url) =>
     createSender({
-      ...{ db, clock, log, sealer, smtpUrl, from: "Moorage <harbour@moorage.test>" },
+      db,
+      clock,
+      log,
+      sealer,
+      smtpUrl,
+      from: "Moorage <harbour@moorage.test>",
       makePasswordLink: async (_tx, { userId }, hours) => {
         const link = `http://auth.test/password/${randomBytes(32).toString("hex")}?user=${userId}&hours=${hours}`;
         links.push(link);
@@ -44,7 +49,9 @@ async function mailFixture(world: World) {
 }
 
 const invitationOf = ({ accountId, userId, username }: Awaited<ReturnType<World["customer"]>>) => ({
-  ...{ person: { accountId, userId }, username, company: 'Fish <b>& "Chips"</b>\r\nBcc: all' },
+  person: { accountId, userId },
+  username,
+  company: 'Fish <b>& "Chips"</b>\r\nBcc: all',
   email: `${username}@test.example`,
 });
 

@@ -14,8 +14,15 @@ async function metered(world: World) {
       meter(
         tx,
         {
-          ...{ account_id: accountId, resource_type: "database", resource_id: 7, state },
-          ...{ plan: PLAN, nodes: 1, region: REGION, label: "shop", ...change },
+          account_id: accountId,
+          resource_type: "database",
+          resource_id: 7,
+          state,
+          plan: PLAN,
+          nodes: 1,
+          region: REGION,
+          label: "shop",
+          ...change,
         },
         when,
       ),

@@ -14,8 +14,11 @@ const outage = (world: World, message: string | null, region = REGION) =>
   world.operator.post(`/admin/regions/${region}/outage`, { message });
 
 const noticeOf = (type: string, message: string): Notice => ({
-  ...{ type, severity: "major", label: { code: "notification.test", text: "Test" } },
-  ...{ message: { code: "notification.test", text: message }, body: null },
+  type,
+  severity: "major",
+  label: { code: "notification.test", text: "Test" },
+  message: { code: "notification.test", text: message },
+  body: null,
 });
 
 /** A restricted user who may read the account. */
@@ -46,8 +49,13 @@ test("an outage is shown to accounts with an entity in the region, for as long a
   for (const person of [withDatabase, withCompute])
     expect(await notificationsOf(person)).toEqual([
       {
-        ...{ type: "outage", severity: "critical", label: texts.outage({ region: "Frankfurt" }).text },
-        ...{ message: "Power is back, we start hosts.", body: null, when: since, until: null },
+        type: "outage",
+        severity: "critical",
+        label: texts.outage({ region: "Frankfurt" }).text,
+        message: "Power is back, we start hosts.",
+        body: null,
+        when: since,
+        until: null,
         entity: { id: REGION, label: null, type: "region", url: `/v4/regions/${REGION}` },
       },
     ]);
@@ -79,9 +87,13 @@ test("a patch that waits for its window is shown until it is applied", async () 
 
   expect(await notificationsOf(alice)).toMatchObject([
     {
-      ...{ type: "maintenance", severity: "minor", when: toTimestamp(patch_due_at as Date) },
+      type: "maintenance",
+      severity: "minor",
+      when: toTimestamp(patch_due_at as Date),
       entity: {
-        ...{ id: database.id, label: database.label, type: "database" },
+        id: database.id,
+        label: database.label,
+        type: "database",
         url: `/v4/databases/mysql/instances/${database.id}`,
       },
     },
@@ -99,7 +111,9 @@ test("a restricted reader of the account sees notifications of the account and o
   const { accountId } = owner;
   const notice = noticeOf("notice", "The disk is full.");
   const about = (type: string, id: number | null) => ({
-    ...{ accountId, cause: "test", entity: { type, id, label: null, url: "/v4" } },
+    accountId,
+    cause: "test",
+    entity: { type, id, label: null, url: "/v4" },
   });
   await world.db.transaction().execute(async (tx) => {
     await raise(tx, about("account", null), notice, world.time.now);
@@ -107,7 +121,9 @@ test("a restricted reader of the account sees notifications of the account and o
   });
   await world.db.updateTable("databases").set({ patch_due_at: world.time.now }).execute();
   await world.operator.post(`/admin/computes/${compute.id}/maintenance`, {
-    ...{ type: "live_migration", when: "2031-01-01T00:00:00", reason: "the host is old" },
+    type: "live_migration",
+    when: "2031-01-01T00:00:00",
+    reason: "the host is old",
   });
   await outage(world, "Power is out.");
   const seen = async (person: Reader) =>
@@ -154,7 +170,9 @@ test("notifications are filtered by type and entity type, also by clients' other
   for (let n = 0; n < 30; n++) {
     const { id } = await world.compute(owner.accountId);
     await world.operator.post(`/admin/computes/${id}/maintenance`, {
-      ...{ type: "reboot", when: "2031-01-01T00:00:00", reason: "a new kernel" },
+      type: "reboot",
+      when: "2031-01-01T00:00:00",
+      reason: "a new kernel",
     });
   }
   const request = async (filter: object, query = "") => {

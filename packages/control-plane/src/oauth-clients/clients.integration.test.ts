@@ -168,7 +168,12 @@ describe("a change", () => {
     const before = await row(id);
 
     const reply = await alice.put(`${CLIENTS}/${id}`, {
-      ...{ id: "0".repeat(20), secret: "mine", status: "suspended", epoch: 9, may_add_query: true, account_id: 1 },
+      id: "0".repeat(20),
+      secret: "mine",
+      status: "suspended",
+      epoch: 9,
+      may_add_query: true,
+      account_id: 1,
       thumbnail_url: "https://evil.example",
     });
 

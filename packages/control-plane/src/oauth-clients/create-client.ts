@@ -30,7 +30,12 @@ export const createClient = (
     const at = clock();
     const { secret, secret_sha256 } = newSecret();
     const client = await insertClient(tx, {
-      ...{ account_id: by.accountId, id: newClientId(), label, redirect_uri, public: isPublic, secret_sha256 },
+      account_id: by.accountId,
+      id: newClientId(),
+      label,
+      redirect_uri,
+      public: isPublic,
+      secret_sha256,
       created_at: at,
       deleted_at: null,
     });

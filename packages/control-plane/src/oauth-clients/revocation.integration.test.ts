@@ -23,7 +23,12 @@ async function newFixture(world: World) {
   const accepted = (which: string) => Promise.all(processes.map(({ accepts }) => accepts(which)));
   expect(await accepted(token)).toEqual([true, true]);
   return {
-    ...{ alice, bob, id, token, appGrantId, accepted },
+    alice,
+    bob,
+    id,
+    token,
+    appGrantId,
+    accepted,
     url: `${CLIENTS}/${id}`,
     untilDead: () => Promise.all(processes.map(({ accepts }) => untilDead(accepts, token))),
     async [Symbol.asyncDispose]() {

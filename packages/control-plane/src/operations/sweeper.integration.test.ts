@@ -12,8 +12,12 @@ const sweepAfter = (world: World, seconds: number) => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
   const log = createLog("test", "silent");
   return sweepOnce({
-    ...{ db: world.db, temporal, clock: world.clock, log, expire: world.expire, everySeconds: 10 },
-    jobs: [],
+    db: world.db,
+    temporal,
+    clock: world.clock,
+    log,
+    everySeconds: 10,
+    parts: world.parts.map(({ expire = {} }) => ({ expire })),
   });
 };
 
@@ -53,8 +57,12 @@ test("a job that fails because a server is unreachable delays no other job", asy
   await using world = await newWorld();
   const done = Promise.withResolvers<string>();
   const sweeper = startSweeper({
-    ...{ db: world.db, temporal, clock: world.clock, log: createLog("test", "silent"), everySeconds: 0.05, expire: {} },
-    jobs: [() => Promise.reject(new Error("away")), async () => done.resolve("done")],
+    db: world.db,
+    temporal,
+    clock: world.clock,
+    log: createLog("test", "silent"),
+    everySeconds: 0.05,
+    parts: [{ jobs: { fails: () => Promise.reject(new Error("away")), works: async () => done.resolve("done") } }],
   });
   expect(await done.promise).toBe("done");
   await sweeper.close();

@@ -3,21 +3,18 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
 import { repairNamespace } from "#platform/temporal/namespace.ts";
+import type { WorkerPart } from "#platform/worker-part.ts";
 import { nextRun, type OperationRow, operationsToSweep, sweepAgain } from "./operation-store.ts";
 import { workflowIdOf } from "./workflow-id.ts";
-
-/** Ends an operation whose workflow did not end it by the deadline. One for each kind, provided by its capability. */
-export type Expire = (operationId: number) => Promise<void>;
 
 export type SweeperDeps = {
   db: Db;
   temporal: Client;
   clock: Clock;
   log: Log;
-  expire: Record<string, Expire>;
   everySeconds: number;
-  /** Other periodic jobs; each finds its due work by index. */
-  jobs: readonly (() => Promise<void>)[];
+  /** Their jobs run after each sweep, and they end their operations after the deadline. */
+  parts: readonly Pick<WorkerPart, "expire" | "jobs">[];
 };
 
 const BATCH = 200;
@@ -35,11 +32,7 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
       } catch (error) {
         deps.log.warn({ err: error }, "the sweep did not finish; the next one continues");
       }
-      // Concurrently: a job that waits for the DNS server or the object store delays no other.
-      for (const job of deps.jobs)
-        await job().catch((error: unknown) =>
-          deps.log.warn({ err: error }, "a job did not finish; the next round continues"),
-        );
+      await runJobs(deps);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deps.everySeconds * 1000);
         wake = () => {
@@ -58,6 +51,14 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
   };
 }
 
+/** One after the other: each is short, because it finds its due work by index and takes a batch of it. */
+async function runJobs({ parts, log }: SweeperDeps): Promise<void> {
+  for (const [job, run] of parts.flatMap(({ jobs = {} }) => Object.entries(jobs)))
+    await run().catch((error: unknown) =>
+      log.warn({ err: error, job }, "a job did not finish; the next round continues"),
+    );
+}
+
 export async function sweepOnce(deps: SweeperDeps): Promise<void> {
   for (const operation of await operationsToSweep(deps.db, deps.clock(), BATCH)) {
     try {
@@ -73,7 +74,8 @@ async function sweep(deps: SweeperDeps, operation: OperationRow): Promise<void> 
   const { db, clock, log, everySeconds } = deps;
   if (operation.deadline_at.getTime() + GRACE_SECONDS * 1000 < clock().getTime()) {
     log.warn({ operation: operation.id, kind: operation.kind }, "operation is past its deadline; ending it");
-    await deps.expire[operation.kind]?.(operation.id);
+    const part = deps.parts.find(({ expire = {} }) => operation.kind in expire);
+    await part?.expire?.[operation.kind]?.(operation.id);
     return;
   }
   // Not started: the relay starts it.

@@ -67,8 +67,14 @@ test("a host in an unknown region, or at another host's address, is refused with
   const addresses = { address6: "fd00::1", private_address: "10.126.0.1" };
   const first = await world.hostRow((await world.registerHost(addresses)).id);
   const host = {
-    ...{ name: "late", region: REGION, failure_domain: "r", address: "10.127.9.9", node_network: "10.200.0.0/20" },
-    ...{ memory_mb: 1024, disk_mb: 1024, vcpus: 1 },
+    name: "late",
+    region: REGION,
+    failure_domain: "r",
+    address: "10.127.9.9",
+    node_network: "10.200.0.0/20",
+    memory_mb: 1024,
+    disk_mb: 1024,
+    vcpus: 1,
   };
   const add = (change: object) => world.operator.post("/admin/hosts", { ...host, ...change });
 
@@ -90,7 +96,14 @@ test("registering a host again adds missing addresses, and keeps those that are 
   const { address, node_network } = await world.hostRow(id);
   const again = (change: object) =>
     world.operator.post("/admin/hosts", {
-      ...{ name, region: REGION, failure_domain: "r", address, node_network, memory_mb: 1024, disk_mb: 1024, vcpus: 1 },
+      name,
+      region: REGION,
+      failure_domain: "r",
+      address,
+      node_network,
+      memory_mb: 1024,
+      disk_mb: 1024,
+      vcpus: 1,
       ...change,
     });
 

@@ -100,7 +100,13 @@ async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | 
 }
 
 const viewOfPlan = ({ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated, ...price }: PricedPlan) => ({
-  ...{ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated },
+  id,
+  label,
+  class: kind,
+  memory_mb,
+  disk_mb,
+  vcpus,
+  deprecated,
   price: viewOfPrice(price),
 });
 

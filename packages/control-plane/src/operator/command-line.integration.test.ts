@@ -358,8 +358,12 @@ test("an operator lists invoices, corrects one, recomputes it and checks the led
   await world.db
     .insertInto("ledger")
     .values({
-      ...{ account_id: accountId, at: world.time.now, kind: "payment", source: 1 },
-      ...{ receivable_micros: -5, cash_micros: 5 },
+      account_id: accountId,
+      at: world.time.now,
+      kind: "payment",
+      source: 1,
+      receivable_micros: -5,
+      cash_micros: 5,
     })
     .execute();
   expect(await type("ledger check")).toMatchObject({
@@ -424,7 +428,8 @@ test("only an unreachable host is declared dead, and only a cluster can be boots
   const { host, database } = await databaseFixture(world);
 
   expect(await terminal.type(`host dead ${host.name}`)).toMatchObject({
-    ...{ code: 1, stderr: expect.stringContaining("last polled 0 seconds ago") },
+    code: 1,
+    stderr: expect.stringContaining("last polled 0 seconds ago"),
   });
   world.time.now = new Date(world.time.now.getTime() + 60_000);
   const dead = texts.hostDead({ name: host.name, nodes: 1 }).text;

@@ -34,7 +34,8 @@ export function creditCommands(app: FastifyInstance, deps: CommandDeps): void {
     const granted = await grantCredit(
       tx,
       {
-        ...{ account_id: account.id, ...words },
+        account_id: account.id,
+        ...words,
         credit_micros: toMicros(credit),
         monthly_cap_micros: toMicros(monthly_cap ?? credit),
         expires_at: expires === undefined ? null : toDate(expires),

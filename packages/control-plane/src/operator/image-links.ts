@@ -41,7 +41,9 @@ export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): vo
     if (image === undefined) throw new DomainError("not-found", { reason: texts.imageNotDeployable({ id }) });
     const until = Math.floor(clock().getTime() / 1000 + hours * 3600);
     return {
-      ...{ id, format, region: region ?? null },
+      id,
+      format,
+      region: region ?? null,
       url: signLink(imageServer, { imageId: image.id, format, region, until }),
       until: toTimestamp(new Date(until * 1000)),
       raw_bytes: image.rawBytes,

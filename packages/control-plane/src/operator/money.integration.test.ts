@@ -34,8 +34,11 @@ test("a price applies from the next full hour on, and tenants see the current on
     data: [
       { from: "2000-01-01T00:00:00", hourly: "0.09", monthly: "60.00", ...FREE },
       {
-        ...{ from: "2027-01-05T11:00:00", hourly: "0.1005", monthly: "65.00" },
-        ...{ suspended_hourly: "0.02", suspended_monthly: "13.00" },
+        from: "2027-01-05T11:00:00",
+        hourly: "0.1005",
+        monthly: "65.00",
+        suspended_hourly: "0.02",
+        suspended_monthly: "13.00",
       },
     ],
   });

@@ -22,7 +22,11 @@ export function paymentCommands(app: FastifyInstance, { db }: { db: Db }): void 
     const page = readPage(query);
     const { rows, results } = await listEveryPayment(db, page, await idOf(query.account));
     const views = rows.map(({ id, account_id, charge_id, at, amount_micros }) => ({
-      ...{ id, account: account_id, charge: charge_id, date: toTimestamp(at), usd: toDollars(amount_micros) },
+      id,
+      account: account_id,
+      charge: charge_id,
+      date: toTimestamp(at),
+      usd: toDollars(amount_micros),
     }));
     return toPage(page, results, views);
   });

@@ -209,7 +209,7 @@ test("a deletion that expired before the backup returns no quota a second time",
   await cell.alice.delete(gone.url);
   const { id } = await world.lastOperation();
   await world.activities.setTombstones(id);
-  await world.expire.deleteDatabase(id);
+  await world.expire(id);
   const setBack = await copyOf(world.db);
   await cell.agent.poll();
   await setBack();

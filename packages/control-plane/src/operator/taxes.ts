@@ -50,7 +50,10 @@ function toPpm(percent: string): number {
 }
 
 const viewOf = ({ country, state, name, valid_from, valid_until, rate_ppm, waived_by_tax_id }: TaxRate) => ({
-  ...{ country, state, name, waived_by_tax_id },
+  country,
+  state,
+  name,
+  waived_by_tax_id,
   percent: String(rate_ppm / 10 ** PPM_DIGITS),
   from: toTimestamp(valid_from),
   until: valid_until === null ? null : toTimestamp(valid_until),

@@ -57,8 +57,13 @@ afterAll(async () => {
 
 const holder = { accountUuid: "9f1c", customer: null, zip: "10115", country: "DE" };
 const charge = {
-  ...{ chargeId: 17, accountUuid: "9f1c", opened: "2027-01-01T00:00:00.000Z", amountCents: 12_050 },
-  ...{ customer: "cus_1", token: "pm_1", description: "Payment 17" },
+  chargeId: 17,
+  accountUuid: "9f1c",
+  opened: "2027-01-01T00:00:00.000Z",
+  amountCents: 12_050,
+  customer: "cus_1",
+  token: "pm_1",
+  description: "Payment 17",
 };
 const during = async (work: () => Promise<unknown>): Promise<Seen[]> => {
   const from = seen.length;

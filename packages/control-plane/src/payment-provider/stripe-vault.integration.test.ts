@@ -16,8 +16,12 @@ test("a card becomes a token, with the details that may be shown", async () => {
   const { vault } = await newVault();
 
   expect(await vault.keep(card, holder, "k")).toEqual({
-    ...{ customer: expect.stringMatching(/^cus_/), token: expect.stringMatching(/^pm_/) },
-    ...{ cardType: "Visa", lastFour: "4242", expiryMonth: 7, expiryYear: 2040 },
+    customer: expect.stringMatching(/^cus_/),
+    token: expect.stringMatching(/^pm_/),
+    cardType: "Visa",
+    lastFour: "4242",
+    expiryMonth: 7,
+    expiryYear: 2040,
   });
   expect(await vault.keep({ ...card, card_number: "5555555555554444" }, holder, "k2")).toMatchObject({
     cardType: "MasterCard",

@@ -6,7 +6,9 @@ import { ADMISSION_KEY } from "#testing/world-cards.ts";
 const kept = { customer: "cus_1", token: "pm_1", cardType: "Visa", lastFour: "4242", expiryMonth: 1, expiryYear: 2040 };
 const facts = { card_type: "Visa", last_four: "4242", expiry_month: 1, expiry_year: 2040 };
 const settlement = {
-  ...{ operation: "addPaymentMethod", attempt: 1, request: { is_default: false, card: facts } },
+  operation: "addPaymentMethod",
+  attempt: 1,
+  request: { is_default: false, card: facts },
   outcome: { is: "kept", card: kept },
 };
 
@@ -20,7 +22,8 @@ test.each([
   for (const url of ["/health", SETTLE_PATH, "/v4/account/payment-methods", "/v4/account/payments"])
     for (const method of ["GET", "POST"] as const) {
       const reply = await world.sendToCardAdmission({
-        ...{ method, url },
+        method,
+        url,
         ...(method === "POST" && { payload: settlement }),
         headers: { authorization: `Bearer ${alice.token}`, ...headers },
       });
@@ -34,7 +37,9 @@ test("a settlement is only for the account of the token, and works once", async 
   const [alice, bob] = [await world.customer(), await world.customer()];
   const settle = (token: string | undefined) =>
     world.sendToCardAdmission({
-      ...{ method: "POST", url: SETTLE_PATH, payload: settlement },
+      method: "POST",
+      url: SETTLE_PATH,
+      payload: settlement,
       headers: {
         [ADMISSION_KEY_HEADER]: ADMISSION_KEY,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -55,7 +60,9 @@ test("the data that `cards` gets of an account are those that a card needs, and 
   await world.db.updateTable("accounts").set({ zip: "20457", country: "DE" }).execute();
 
   const reply = await world.sendToCardAdmission({
-    ...{ method: "POST", url: "/v4/account/credit-card", payload: { is_default: true, card: facts } },
+    method: "POST",
+    url: "/v4/account/credit-card",
+    payload: { is_default: true, card: facts },
     headers: { [ADMISSION_KEY_HEADER]: ADMISSION_KEY, authorization: `Bearer ${alice.token}` },
   });
 

@@ -72,7 +72,11 @@ const openAutopay = ({ db }: ChargeDeps, accountId: number, at: Date): Promise<v
     if ((await findPending(tx, accountId)) !== undefined)
       return planAutopay(tx, accountId, new Date(at.getTime() + LATER_MS));
     const charge = await openCharge(tx, {
-      ...{ accountId, purpose: "invoice", methodId: method.id, username: null, at },
+      accountId,
+      purpose: "invoice",
+      methodId: method.id,
+      username: null,
+      at,
       amountMicros: owed,
     });
     await tx.updateTable("charges").set({ due_at: at }).where("id", "=", charge.id).execute();

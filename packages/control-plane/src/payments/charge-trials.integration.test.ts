@@ -170,8 +170,12 @@ const invoice = ({ accountId }: Payer, cents: number): Promise<void> =>
     await tx
       .insertInto("ledger")
       .values({
-        ...{ account_id: accountId, at: world.time.now, kind: "invoice", source: accountId },
-        ...{ receivable_micros: micros, revenue_micros: -micros },
+        account_id: accountId,
+        at: world.time.now,
+        kind: "invoice",
+        source: accountId,
+        receivable_micros: micros,
+        revenue_micros: -micros,
       })
       .execute();
     await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);

@@ -273,8 +273,12 @@ async function owe({ accountId }: Payer, micros: number): Promise<void> {
   await world.db
     .insertInto("ledger")
     .values({
-      ...{ account_id: accountId, at: world.time.now, kind: "invoice", source: accountId },
-      ...{ receivable_micros: micros, revenue_micros: -micros },
+      account_id: accountId,
+      at: world.time.now,
+      kind: "invoice",
+      source: accountId,
+      receivable_micros: micros,
+      revenue_micros: -micros,
     })
     .execute();
 }

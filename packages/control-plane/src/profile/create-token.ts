@@ -46,7 +46,9 @@ export const createToken = (
     // A token that was just revoked may still be in the cache. A token that it created would outlive it.
     if (!(await holdToken(tx, by))) throw invalidToken();
     const newToken = {
-      ...{ label, scopes: scopesOf(by.scopes, requested), scopesAsSent: scopesAsSent(requested) },
+      label,
+      scopes: scopesOf(by.scopes, requested),
+      scopesAsSent: scopesAsSent(requested),
       expires: expiryOf(expiry, now),
     };
     const { row, token } = await makeToken(tx, by, newToken, now);

@@ -39,7 +39,11 @@ async function newTarget() {
     return { visitor, seen: await visitor.submit("/sign-in", { name, password: PASSWORD }) };
   };
   return {
-    ...{ world, auth, customer, compared, signIn },
+    world,
+    auth,
+    customer,
+    compared,
+    signIn,
     async [Symbol.asyncDispose]() {
       await auth[Symbol.asyncDispose]();
       await valkey[Symbol.asyncDispose]();
@@ -169,7 +173,8 @@ test("twenty guesses of device codes are checked, and a device that polls too of
 
   const post = async (path: string, form: Record<string, string>) =>
     fetch(`${auth.authUrl}${path}`, {
-      ...{ method: "POST", body: new URLSearchParams({ client_id: "moorage-cli", ...form }) },
+      method: "POST",
+      body: new URLSearchParams({ client_id: "moorage-cli", ...form }),
       headers: { "x-forwarded-for": OWNER },
     });
   const startDevice = () => post("/oauth/device_authorization", { scope: "*" });

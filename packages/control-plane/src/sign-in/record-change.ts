@@ -29,7 +29,11 @@ export async function recordSignInChange(
   await mails.notice(tx, { email, username, what: notice });
   if (event === undefined) return;
   await emit(tx, {
-    ...{ accountId, username: by === undefined ? username : null, action: event, status: "notification", at },
+    accountId,
+    username: by === undefined ? username : null,
+    action: event,
+    status: "notification",
+    at,
     entity: { type: "user", id, label: username, url: `/v4/account/users/${username}` },
     requested: by === undefined,
   });

@@ -69,7 +69,10 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
         hasPassword: user.password_hash !== null,
         twoFactor: { on: user.tfa_enabled_at !== null, scratchCodesLeft: await countScratchCodes(db, signed.person) },
         passkeys: passkeys.map(({ id, label, created_at, used_at }) => ({
-          ...{ id, label, created: created_at, used: used_at },
+          id,
+          label,
+          created: created_at,
+          used: used_at,
         })),
         tokens: tokens.map((token) => viewOfToken(token, clock())),
         ...messages,
@@ -190,7 +193,12 @@ const viewOfToken = (
   { id, label, prefix, scopes, created_at, expires_at, issued_to }: Awaited<ReturnType<OwnTokens["list"]>>[number],
   now: Date,
 ): SecurityView["tokens"][number] => ({
-  ...{ id, label, prefix, scopes, created: created_at, expires: expires_at },
+  id,
+  label,
+  prefix,
+  scopes,
+  created: created_at,
+  expires: expires_at,
   isOver: expires_at !== null && expires_at <= now,
   isLogin: issued_to !== null,
 });

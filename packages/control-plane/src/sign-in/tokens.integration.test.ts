@@ -134,8 +134,15 @@ test("beyond 500 tokens none can be created, and the page names the limit", asyn
   const { customer, visitor } = await signedIn();
   const { accountId, userId } = customer;
   const rows = Array.from({ length: 499 }, (_, n) => ({
-    ...{ account_id: accountId, user_id: userId, label: `token ${n}`, prefix: "", scopes: ["*"] },
-    ...{ sha256: Buffer.from(`${accountId}/${n}`), created_at: world.time.now, expires_at: null, revoked_at: null },
+    account_id: accountId,
+    user_id: userId,
+    label: `token ${n}`,
+    prefix: "",
+    scopes: ["*"],
+    sha256: Buffer.from(`${accountId}/${n}`),
+    created_at: world.time.now,
+    expires_at: null,
+    revoked_at: null,
   }));
   await world.db.insertInto("tokens").values(rows).execute();
   await visitor.get("/security/tokens/new");

@@ -43,7 +43,12 @@ export async function activeClusterOnAgents(
 
 export const offerClusterPlan = (world: World) =>
   world.operator.post("/admin/plans", {
-    ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
+    id: CLUSTER_PLAN,
+    label: "Medium",
+    class: "standard",
+    memory_mb: 2048,
+    disk_mb: 20_480,
+    vcpus: 1,
   });
 
 /**

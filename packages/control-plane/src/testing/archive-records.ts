@@ -27,15 +27,28 @@ export async function hasBackup(world: World, { id }: DatabaseId, type: "auto" |
     await world.db
       .insertInto("copies")
       .values({
-        ...{ account_id, id: copy, timeline_id, started_at: at, ended_at: at },
-        ...{ gtid: "", bytes: 1, parts: 1, manifest_sha256: "c".repeat(64) },
+        account_id,
+        id: copy,
+        timeline_id,
+        started_at: at,
+        ended_at: at,
+        gtid: "",
+        bytes: 1,
+        parts: 1,
+        manifest_sha256: "c".repeat(64),
       })
       .execute();
   return world.db
     .insertInto("backups")
     .values({
-      ...{ account_id, database_id: id, type, label: `${type}-${randomUUID().slice(0, 8)}`, timeline_id },
-      ...{ copy_id: copy, point_at: at, created_at: at },
+      account_id,
+      database_id: id,
+      type,
+      label: `${type}-${randomUUID().slice(0, 8)}`,
+      timeline_id,
+      copy_id: copy,
+      point_at: at,
+      created_at: at,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

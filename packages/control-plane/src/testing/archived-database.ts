@@ -30,8 +30,14 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
   await world.db
     .insertInto("host_leases")
     .values({
-      ...{ host_id: host.id, seen_at: world.time.now, agent: "test", agent_epoch: 1, boot: "b" },
-      ...{ clock_offset_ms: 0, trash_mb: 0, unknown: [] },
+      host_id: host.id,
+      seen_at: world.time.now,
+      agent: "test",
+      agent_epoch: 1,
+      boot: "b",
+      clock_offset_ms: 0,
+      trash_mb: 0,
+      unknown: [],
     })
     .execute();
   const customer = owner ?? (await world.customer());
@@ -60,15 +66,24 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
     });
     await upload(`copies/${copyId}/manifest.json`, manifest);
     return {
-      ...{ id: copyId, started_at: minute(from), ended_at: minute(to), gtid: `uuid:1-${from}` },
-      ...{ bytes: 6, parts: parts.length, manifest_sha256: sha256(manifest).toString("hex") },
+      id: copyId,
+      started_at: minute(from),
+      ended_at: minute(to),
+      gtid: `uuid:1-${from}`,
+      bytes: 6,
+      parts: parts.length,
+      manifest_sha256: sha256(manifest).toString("hex"),
     };
   };
   const uploadLog = async (sequence: number, closed: number, text = `log ${sequence}`): Promise<ArchivedLog> => {
     const name = `binlog.${String(sequence).padStart(6, "0")}`;
     await upload(`logs/${name}`, text);
     return {
-      ...{ name, sequence, closed_at: minute(closed), gtid: `uuid:1-${closed}`, bytes: text.length },
+      name,
+      sequence,
+      closed_at: minute(closed),
+      gtid: `uuid:1-${closed}`,
+      bytes: text.length,
       sha256: sha256(text).toString("hex"),
     };
   };

@@ -69,7 +69,10 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
       publicUrl: settings.publicUrl,
     },
     {
-      ...{ maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false },
+      maxInFlight: 500,
+      maxLagMs: 60_000,
+      drainMs: 1000,
+      trustedProxies: false,
       check: async () => {},
     },
   );
@@ -143,7 +146,8 @@ export async function goOn(
     reply =
       interaction.prompt === "sign-in"
         ? await browser.post(`${to.pathname}/sign-in`, {
-            ...{ accountId: String(person.accountId), userId: String(person.userId) },
+            accountId: String(person.accountId),
+            userId: String(person.userId),
           })
         : await browser.post(`${to.pathname}/${answer}`);
   }
@@ -170,8 +174,13 @@ export async function codeFor(
 ): Promise<{ code: string; verifier: string; browser: AuthBrowser }> {
   const { verifier, challenge } = newProof();
   const { back } = await authorize(browser, person, {
-    ...{ client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, scope: "databases:read_only" },
-    ...{ state: "s", code_challenge: challenge, code_challenge_method: "S256" },
+    client_id: app.id,
+    response_type: "code",
+    redirect_uri: app.redirectUri,
+    scope: "databases:read_only",
+    state: "s",
+    code_challenge: challenge,
+    code_challenge_method: "S256",
     ...change,
   });
   const code = back?.searchParams.get("code");
@@ -185,7 +194,10 @@ export const exchange = (auth: Auth, app: App, { code, verifier }: { code: strin
   auth.post(
     "/oauth/token",
     new URLSearchParams({
-      ...{ grant_type: "authorization_code", client_id: app.id, code, code_verifier: verifier },
+      grant_type: "authorization_code",
+      client_id: app.id,
+      code,
+      code_verifier: verifier,
       redirect_uri: app.redirectUri,
       ...secretOf(app),
     }),
@@ -195,7 +207,10 @@ export const refresh = (auth: Auth, app: App, token: string, change: Record<stri
   auth.post(
     "/oauth/token",
     new URLSearchParams({
-      ...{ grant_type: "refresh_token", client_id: app.id, refresh_token: token, ...secretOf(app) },
+      grant_type: "refresh_token",
+      client_id: app.id,
+      refresh_token: token,
+      ...secretOf(app),
       ...change,
     }),
   );

@@ -31,17 +31,29 @@ async function imageFixture(world: World) {
   });
   const stored = kept.reduce((sum, { bytes }) => sum + bytes, 0);
   const manifest = JSON.stringify({
-    ...{ format: 1, raw_bytes: raw.length, raw_sha256: sha256(raw).toString("hex") },
-    ...{ kept_bytes: CHUNK_BYTES + 1024 * 1024, stored_bytes: stored },
+    format: 1,
+    raw_bytes: raw.length,
+    raw_sha256: sha256(raw).toString("hex"),
+    kept_bytes: CHUNK_BYTES + 1024 * 1024,
+    stored_bytes: stored,
     chunks: kept.map(({ object: _, ...expected }) => expected),
   });
   const { id } = await world.db
     .insertInto("images")
     .values({
-      ...{ account_id: accountId, label: "web", created_by: "user", status: "available", region: REGION },
-      ...{ size_mb: 17, raw_bytes: raw.length, stored_bytes: stored, content },
-      ...{ raw_sha256: sha256(raw), manifest_sha256: sha256(Buffer.from(manifest)) },
-      ...{ created_at: world.time.now, updated_at: world.time.now },
+      account_id: accountId,
+      label: "web",
+      created_by: "user",
+      status: "available",
+      region: REGION,
+      size_mb: 17,
+      raw_bytes: raw.length,
+      stored_bytes: stored,
+      content,
+      raw_sha256: sha256(raw),
+      manifest_sha256: sha256(Buffer.from(manifest)),
+      created_at: world.time.now,
+      updated_at: world.time.now,
     })
     .returning("id")
     .executeTakeFirstOrThrow();

@@ -13,7 +13,9 @@ export async function addCard(customer: Customer, number: string): Promise<void>
   await customer.put("/v4/account", { zip: "20457" });
   const card = { card_number: number, cvv: "123", expiry_month: 12, expiry_year: 2099 };
   const added = await customer.post("/v4/account/payment-methods", {
-    ...{ type: "credit_card", is_default: true, data: card },
+    type: "credit_card",
+    is_default: true,
+    data: card,
   });
   if (added.status !== 200) throw new Error(`The card was not taken: ${JSON.stringify(added.body)}`);
 }

@@ -22,7 +22,9 @@ export async function consent(
     .insertInto("app_grants")
     .values({
       ...held,
-      ...{ client_id: clientId, client_epoch: epoch, expires_at: new Date(now.getTime() + 336 * HOUR_MS) },
+      client_id: clientId,
+      client_epoch: epoch,
+      expires_at: new Date(now.getTime() + 336 * HOUR_MS),
     })
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -32,7 +34,10 @@ export async function consent(
     .values(
       all.map((token) => ({
         ...held,
-        ...{ label: "", prefix: "", sha256: sha256(token), app_grant_id: appGrantId },
+        label: "",
+        prefix: "",
+        sha256: sha256(token),
+        app_grant_id: appGrantId,
         expires_at: new Date(now.getTime() + 2 * HOUR_MS),
       })),
     )

@@ -58,7 +58,11 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     if (amount < LEAST_CENTS) throw new FakeRefusal(400, { type: "invalid_request_error", code: "amount_too_small" });
     const isDeclined = method.does === "is declined when charged";
     const intent: Intent = {
-      ...{ id: newId("pi"), amount, customer, metadata: metadataOf(form), refunded: 0 },
+      id: newId("pi"),
+      amount,
+      customer,
+      metadata: metadataOf(form),
+      refunded: 0,
       status: isDeclined ? "requires_payment_method" : "succeeded",
       last_payment_error: isDeclined ? declinedCard().error : null,
     };
@@ -114,7 +118,10 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     refunds: (form) => refund(form.get("payment_intent") ?? "", Number(form.get("amount"))),
     "checkout/sessions": (form) => {
       const session = {
-        ...{ id: newId("cs"), customer: form.get("customer") ?? "", metadata: metadataOf(form), setup_intent: null },
+        id: newId("cs"),
+        customer: form.get("customer") ?? "",
+        metadata: metadataOf(form),
+        setup_intent: null,
       };
       sessions.set(session.id, session);
       return { ...session, object: "checkout.session", mode: "setup", url: `${pageUrl}/checkout/${session.id}` };
@@ -128,11 +135,9 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
       const setup = setups.get(id) ?? missing("setup_intent");
       return {
         ...setup,
-        ...{
-          object: "setup_intent",
-          status: "succeeded",
-          payment_method: wireMethod(methodNamed(setup.payment_method)),
-        },
+        object: "setup_intent",
+        status: "succeeded",
+        payment_method: wireMethod(methodNamed(setup.payment_method)),
       };
     },
   };
@@ -153,7 +158,10 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
       const session = sessions.get(id) ?? missing("session");
       const setup = setUp(session.customer, addMethod(number, 12, 2040));
       emitEvent("checkout.session.completed", {
-        ...{ ...session, object: "checkout.session", mode: "setup", setup_intent: setup.id },
+        ...session,
+        object: "checkout.session",
+        mode: "setup",
+        setup_intent: setup.id,
       });
       return {};
     },

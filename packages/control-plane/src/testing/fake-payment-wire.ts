@@ -43,21 +43,39 @@ export const metadataOf = (form: URLSearchParams): Metadata =>
   );
 
 export const wireMethod = ({ id, customer, brand, last4, exp_month, exp_year }: Method) => ({
-  ...{ id, object: "payment_method", type: "card", customer },
+  id,
+  object: "payment_method",
+  type: "card",
+  customer,
   card: { brand, last4, exp_month, exp_year },
 });
 export const wireIntent = ({ id, amount, customer, metadata, status, last_payment_error }: Intent) => ({
-  ...{ id, object: "payment_intent", amount, currency: "usd", customer, metadata, status, last_payment_error },
+  id,
+  object: "payment_intent",
+  amount,
+  currency: "usd",
+  customer,
+  metadata,
+  status,
+  last_payment_error,
   amount_received: status === "succeeded" ? amount : 0,
 });
 export const wireCharge = ({ id, amount, metadata, refunded }: Intent) => ({
-  ...{ id: `ch_of_${id}`, object: "charge", amount, amount_refunded: refunded, metadata, payment_intent: id },
+  id: `ch_of_${id}`,
+  object: "charge",
+  amount,
+  amount_refunded: refunded,
+  metadata,
+  payment_intent: id,
 });
 
 export const declinedCard = (more: object = {}): FakeRefusal =>
   new FakeRefusal(402, {
-    ...{ type: "card_error", code: "card_declined", decline_code: "generic_decline" },
-    ...{ message: "Your card was declined.", ...more },
+    type: "card_error",
+    code: "card_declined",
+    decline_code: "generic_decline",
+    message: "Your card was declined.",
+    ...more,
   });
 
 export function missing(what: string): never {

@@ -21,8 +21,13 @@ export type Answer<Body> = { status: number; body: Body };
 /** For tests that store nothing: nothing listens there. */
 const noObjects = (): Objects =>
   createObjects({
-    ...{ url: "http://127.0.0.1:9", region: "none", accessKey: "none", secretKey: "none", bucket: "none" },
-    ...{ putSeconds: 3600, getSeconds: 3600 },
+    url: "http://127.0.0.1:9",
+    region: "none",
+    accessKey: "none",
+    secretKey: "none",
+    bucket: "none",
+    putSeconds: 3600,
+    getSeconds: 3600,
   });
 
 /** The fleet gateway over real TLS, with its own authority. */
@@ -76,7 +81,12 @@ export async function startGateway(world: World, settings: { databaseCa?: string
   const send = (as: Identity | undefined, path: string, message: object) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const call = httpsRequest({
-        ...{ host: "127.0.0.1", port, path, method: "POST", agent: false, rejectUnauthorized: false },
+        host: "127.0.0.1",
+        port,
+        path,
+        method: "POST",
+        agent: false,
+        rejectUnauthorized: false,
         headers: { "content-type": "application/json" },
         ...(as?.certificate === undefined ? {} : { key: as.key, cert: as.certificate }),
       });

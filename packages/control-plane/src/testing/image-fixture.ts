@@ -29,16 +29,24 @@ export async function availableImage(
   await world.db
     .updateTable("images")
     .set({
-      ...{ status: "available", size_mb: 100, content: randomUUID(), raw_bytes: 100 * 1024 ** 2 },
-      ...{ next_check_at: null, remove_at: null, ...change },
+      status: "available",
+      size_mb: 100,
+      content: randomUUID(),
+      raw_bytes: 100 * 1024 ** 2,
+      next_check_at: null,
+      remove_at: null,
+      ...change,
     })
     .where("id", "=", id)
     .execute();
   await world.db
     .insertInto("image_copies")
     .values({
-      ...{ image_id: id, store: "default", status: "available" },
-      ...{ next_try_at: world.time.now, updated_at: world.time.now },
+      image_id: id,
+      store: "default",
+      status: "available",
+      next_try_at: world.time.now,
+      updated_at: world.time.now,
     })
     .execute();
   return (await person.get<Image>(`${IMAGES}/${image.id}`)).body;

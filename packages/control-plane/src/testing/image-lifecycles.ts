@@ -40,9 +40,12 @@ export const imageLifecycles: Record<string, ImageLifecycle> = {
   "bad at once": { requested: 0, sent: 0, foreign: true, gone: HOUR, message: /qcow2/i },
   "bad after ten hours": { requested: 6 * HOUR, sent: 16 * HOUR, foreign: true, gone: 17 * HOUR, message: /qcow2/i },
   "bad in the last second": {
-    ...{ requested: 8 * HOUR, sent: 8 * HOUR + DAY - 1, foreign: true },
+    requested: 8 * HOUR,
+    sent: 8 * HOUR + DAY - 1,
+    foreign: true,
     // It is read when its time is over, and the hour begins then.
-    ...{ gone: 8 * HOUR + DAY + HOUR, message: /qcow2/i },
+    gone: 8 * HOUR + DAY + HOUR,
+    message: /qcow2/i,
   },
 
   "deleted before its data came": {
@@ -52,7 +55,11 @@ export const imageLifecycles: Record<string, ImageLifecycle> = {
     message: /^The image was deleted/,
   },
   "deleted, and then sent": {
-    ...{ requested: HOUR, deleted: 2 * HOUR, sent: 9 * HOUR, gone: 2 * HOUR, message: /^The image was deleted/ },
+    requested: HOUR,
+    deleted: 2 * HOUR,
+    sent: 9 * HOUR,
+    gone: 2 * HOUR,
+    message: /^The image was deleted/,
   },
   "deleted when available": { requested: 2 * HOUR, sent: 3 * HOUR, deleted: 12 * HOUR, gone: 12 * HOUR },
   "public for a while": { requested: 0, sent: HOUR, published: 4 * HOUR, retired: 20 * HOUR, gone: 20 * HOUR },

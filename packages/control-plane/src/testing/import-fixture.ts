@@ -23,7 +23,8 @@ export function aDisk(mb: number, seed = 1): Buffer<ArrayBuffer> {
 /** Like a tenant, with the one header that the interface names. */
 export async function sendData(address: string, data: Uint8Array<ArrayBuffer>): Promise<number> {
   const answer = await fetch(address, {
-    ...{ method: "PUT", body: data },
+    method: "PUT",
+    body: data,
     headers: { "content-type": "application/octet-stream" },
   });
   await answer.arrayBuffer();

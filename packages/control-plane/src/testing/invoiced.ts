@@ -26,8 +26,13 @@ export async function used(
     .where("id", "=", accountId)
     .execute();
   const fact = {
-    ...{ account_id: accountId, resource_type: "database" as const, resource_id: ++resources },
-    ...{ plan: PLAN, nodes: 1, region: REGION, label },
+    account_id: accountId,
+    resource_type: "database" as const,
+    resource_id: ++resources,
+    plan: PLAN,
+    nodes: 1,
+    region: REGION,
+    label,
   };
   await world.db
     .insertInto("usage_facts")

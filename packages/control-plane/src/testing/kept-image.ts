@@ -22,9 +22,18 @@ export async function keepImage(
     .insertInto("images")
     .values({
       ...("account" in owner ? { account_id: owner.account, name: null } : { account_id: null, name: owner.name }),
-      ...{ label: "kept", description: null, created_by: "tester", region: REGION, status: "available" },
-      ...{ size_mb: Math.ceil(raw.length / 1024 ** 2), raw_bytes: raw.length, raw_sha256: sha256(raw) },
-      ...{ content, manifest_sha256: sha256(written), created_at: clock(), updated_at: clock() },
+      label: "kept",
+      description: null,
+      created_by: "tester",
+      region: REGION,
+      status: "available",
+      size_mb: Math.ceil(raw.length / 1024 ** 2),
+      raw_bytes: raw.length,
+      raw_sha256: sha256(raw),
+      content,
+      manifest_sha256: sha256(written),
+      created_at: clock(),
+      updated_at: clock(),
     })
     .returning("id")
     .executeTakeFirstOrThrow();

@@ -6,7 +6,12 @@ export type Differing = Partial<Omit<ObservedMember, "host">> & { host?: Partial
 
 /** A member whose host is reachable, with this report of its group unless the table differs. */
 export const memberSeen = (ordinal: number, report: GroupReport, differing: Differing): ObservedMember => ({
-  ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, report, unhealthySeconds: 0 },
+  node: `n${ordinal}`,
+  ordinal,
+  state: "running",
+  message: null,
+  report,
+  unhealthySeconds: 0,
   ...differing,
   host: { name: `host-${ordinal}`, dead: false, silentSeconds: 2, ...differing.host },
 });

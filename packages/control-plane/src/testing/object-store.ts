@@ -58,8 +58,13 @@ export async function startObjectStore() {
 
   await start();
   const objects = createObjects({
-    ...{ url, region: "us-east-1", accessKey: ACCESS, secretKey: SECRET, bucket: BUCKET },
-    ...{ putSeconds: 3600, getSeconds: 21_600 },
+    url,
+    region: "us-east-1",
+    accessKey: ACCESS,
+    secretKey: SECRET,
+    bucket: BUCKET,
+    putSeconds: 3600,
+    getSeconds: 21_600,
   });
   const fileOf = (key: string): string => join(folder, "objects", BUCKET, key);
   return {

@@ -51,8 +51,14 @@ export async function setup(project: TestProject): Promise<void> {
   const data = join(folder, "data");
   await program("initdb", "-D", data, "-U", "postgres", "-A", "trust", ...locale, "-N");
   const settings = {
-    ...{ port, listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: 300 },
-    ...{ fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_wal_size: "256MB" },
+    port,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 300,
+    fsync: "off",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+    max_wal_size: "256MB",
   };
   const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   // It ends with this process, however that ends: its data may lie in memory.

@@ -25,12 +25,25 @@ export async function startPowerDns(zone: string) {
 
   const start = async (): Promise<void> => {
     const settings = {
-      ...{ launch: "gsqlite3", "gsqlite3-database": store, "socket-dir": folder, "config-dir": folder },
-      ...{ "local-address": `127.0.0.1:${dnsPort}`, daemon: "no", guardian: "no", "security-poll-suffix": "" },
-      ...{ api: "yes", "api-key": KEY, webserver: "yes", "webserver-address": "127.0.0.1" },
-      ...{ "webserver-port": apiPort, "webserver-loglevel": "none" },
+      launch: "gsqlite3",
+      "gsqlite3-database": store,
+      "socket-dir": folder,
+      "config-dir": folder,
+      "local-address": `127.0.0.1:${dnsPort}`,
+      daemon: "no",
+      guardian: "no",
+      "security-poll-suffix": "",
+      api: "yes",
+      "api-key": KEY,
+      webserver: "yes",
+      "webserver-address": "127.0.0.1",
+      "webserver-port": apiPort,
+      "webserver-loglevel": "none",
       // Caches off: a change shows at once.
-      ...{ "cache-ttl": 0, "query-cache-ttl": 0, "negquery-cache-ttl": 0, "zone-cache-refresh-interval": 0 },
+      "cache-ttl": 0,
+      "query-cache-ttl": 0,
+      "negquery-cache-ttl": 0,
+      "zone-cache-refresh-interval": 0,
     };
     const options = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
     const started = spawn("pdns_server", options, { stdio: "ignore" });

@@ -55,7 +55,13 @@ export async function repairedCluster(
   const groupOf = (node: NodeRow): string => node.desired_spec?.cluster?.group as string;
 
   return {
-    ...{ alice, database, nodes, nodeAt, named, hosts, report },
+    alice,
+    database,
+    nodes,
+    nodeAt,
+    named,
+    hosts,
+    report,
     /** Its host is switched off: the other members continue without it. */
     async lose(ordinal: number): Promise<{ node: NodeRow; comeBack: () => Promise<void> }> {
       const node = await nodeAt(ordinal);
@@ -104,7 +110,7 @@ export async function repairedCluster(
         const seen = new Set(leases.map(({ host_id }) => host_id));
         return seen.size >= hosts.polling() && ids.every((id) => seen.has(id));
       });
-      await world.healthJob();
+      await world.run("clusterHealth");
     },
     /** Waits for the operation and its workflow. */
     async untilEnded(kind: string): Promise<void> {

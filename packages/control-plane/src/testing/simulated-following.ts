@@ -43,8 +43,14 @@ export function simulateFollowing(spec: NodeSpec, { group, primary, members }: C
   const online = timeline.followers.size + 1;
   return {
     group: {
-      ...{ state: "online", role: isPrimary ? "primary" : "secondary", view: `${group.slice(0, 8)}.${primary.term}` },
-      ...{ primary: primary.node, online, shared: online > 1, backlog_seconds: 0, term: primary.term },
+      state: "online",
+      role: isPrimary ? "primary" : "secondary",
+      view: `${group.slice(0, 8)}.${primary.term}`,
+      primary: primary.node,
+      online,
+      shared: online > 1,
+      backlog_seconds: 0,
+      term: primary.term,
     },
   };
 }

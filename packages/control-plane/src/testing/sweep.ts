@@ -5,7 +5,8 @@ import type { World } from "./world.ts";
 
 /** A minute later, like the worker's sweeper. */
 export async function sweep(world: World, temporal: Client): Promise<void> {
-  const { db, clock, expire, time } = world;
+  const { db, clock, parts, time } = world;
   time.now = new Date(time.now.getTime() + 60_000);
-  await sweepOnce({ db, temporal, clock, expire, log: createLog("test", "silent"), everySeconds: 10, jobs: [] });
+  const log = createLog("test", "silent");
+  await sweepOnce({ db, temporal, clock, log, everySeconds: 10, parts: parts.map(({ expire = {} }) => ({ expire })) });
 }

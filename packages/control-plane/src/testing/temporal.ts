@@ -78,9 +78,14 @@ async function untilListening(port: number): Promise<"listening" | "silent"> {
 async function configOf(port: number): Promise<object> {
   const inMemory = (databaseName: string): object => ({
     sql: {
-      ...{ pluginName: "sqlite", databaseName, connectAddr: "localhost", connectProtocol: "tcp" },
+      pluginName: "sqlite",
+      databaseName,
+      connectAddr: "localhost",
+      connectProtocol: "tcp",
       connectAttributes: { mode: "memory", cache: "private" },
-      ...{ maxConns: 1, maxIdleConns: 1, maxConnLifetime: "1h" },
+      maxConns: 1,
+      maxIdleConns: 1,
+      maxConnLifetime: "1h",
     },
   });
   const service = async (grpcPort?: number): Promise<object> => ({
@@ -90,17 +95,24 @@ async function configOf(port: number): Promise<object> {
   return {
     log: { stdout: true, level: "error" },
     persistence: {
-      ...{ defaultStore: "main", visibilityStore: "visibility", numHistoryShards: 1 },
+      defaultStore: "main",
+      visibilityStore: "visibility",
+      numHistoryShards: 1,
       datastores: { main: inMemory("main"), visibility: inMemory("visibility") },
     },
     global: { membership: { maxJoinDuration: "30s", broadcastAddress: "127.0.0.1" } },
     services: {
-      ...{ frontend: await service(port), history: await service() },
-      ...{ matching: await service(), worker: await service() },
+      frontend: await service(port),
+      history: await service(),
+      matching: await service(),
+      worker: await service(),
     },
     clusterMetadata: {
-      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
-      ...{ masterClusterName: "active", currentClusterName: "active", clusterInformation: { active: only } },
+      enableGlobalNamespace: false,
+      failoverVersionIncrement: 10,
+      masterClusterName: "active",
+      currentClusterName: "active",
+      clusterInformation: { active: only },
     },
     dcRedirectionPolicy: { policy: "noop" },
   };
@@ -121,7 +133,10 @@ export async function startWorker(
   await untilKnown(temporal);
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({
-    ...{ connection, namespace, taskQueue: TASK_QUEUE, workflowBundle },
+    connection,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
     activities: { ...world.activities, ...createFleetActivities({ db: world.db }), ...more },
   });
   const running = worker.run();

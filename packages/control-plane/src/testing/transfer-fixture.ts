@@ -12,7 +12,12 @@ export async function transferFixture(world: World) {
   const requestTransfer = (person: Person, ...computes: { id: number }[]) =>
     person.post<EntityTransfer>(TRANSFERS, { entities: { computes: computes.map(({ id }) => id) } });
   return {
-    ...{ sender, receiver, stranger, web, mail, requestTransfer },
+    sender,
+    receiver,
+    stranger,
+    web,
+    mail,
+    requestTransfer,
     offer: async (...computes: { id: number }[]) => (await requestTransfer(sender, ...computes)).body,
     /** Its status, or the refusal. */
     view: async (person: Person, { token }: Token) => {

@@ -23,12 +23,18 @@ export async function watchedCluster(
     return hosts.find(({ id }) => id === node?.host_id) as Host;
   };
   const cluster = {
-    ...{ alice, hosts, database, nodes, hostOf },
+    alice,
+    hosts,
+    database,
+    nodes,
+    hostOf,
     /** The report of one node by its host. */
     async reportMember(ordinal: number, { node: state, ...group }: MemberReport): Promise<void> {
       const spec = (await nodes())[ordinal]?.desired_spec as NodeSpec;
       const report: GroupReport = {
-        ...{ state: "online", online: 3, shared: true },
+        state: "online",
+        online: 3,
+        shared: true,
         ...(await currentPrimary()),
         ...group,
       };
@@ -47,7 +53,7 @@ export async function watchedCluster(
     async after(seconds: number): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
       for (const host of hosts) if (!silent.has(host.id)) await host.poll();
-      await world.healthJob();
+      await world.run("clusterHealth");
     },
     status: async () => (await alice.get<{ status: string }>(database.url)).body.status,
     events: async (action: string) => (await world.events()).filter((event) => event.action === action),
@@ -56,10 +62,15 @@ export async function watchedCluster(
     async change(from: number | undefined, to: number, by: number, more: Partial<PrimaryChange> = {}) {
       const [all, host] = [await nodes(), await hostOf(by)];
       const reported: PrimaryChange = {
-        ...{ node: all[by]?.id as string, group: all[0]?.desired_spec?.cluster?.group as string, view: "v:1" },
+        node: all[by]?.id as string,
+        group: all[0]?.desired_spec?.cluster?.group as string,
+        view: "v:1",
         ...(from === undefined ? {} : { from: all[from]?.id }),
-        ...{ to: all[to]?.id as string, at: world.time.now.toISOString() },
-        ...{ phases: { missed: 900, elected: 6000 + by, led: 6200 + by }, gtid_before: "a:1-9", gtid_after: "a:1-9" },
+        to: all[to]?.id as string,
+        at: world.time.now.toISOString(),
+        phases: { missed: 900, elected: 6000 + by, led: 6200 + by },
+        gtid_before: "a:1-9",
+        gtid_after: "a:1-9",
         ...more,
       };
       await host.reportChange(reported);

@@ -5,35 +5,19 @@ import type { CardVault, ChargeProvider } from "#payment-provider/index.ts";
 import type { NodeReport, NodeSpec, PrimaryChange } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { inject } from "vitest";
-import {
-  createChangeActivities,
-  createChangeExpiry,
-  createClosedAccountsJob,
-  createDailyPointsJob,
-  createHealthJob,
-  createPatchJob,
-  createPrometheus,
-  createReleaseJob,
-} from "#databases/index.ts";
+import { createPrometheus } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
 import { checkPhase } from "#fleet/set-desired.ts";
 import {
-  createCaptureActivities,
-  createCaptureExpiry,
-  copyNext,
-  createClearImagesJob,
-  createEndImages,
-  createImportActivities,
-  createImportExpiry,
-  createRemoveImagesJob,
-  createSweepImagesJob,
   checkUploads,
-  runImporter,
+  copyNext,
   createImageStores,
   type ImageSettings,
   type ImageStores,
   imageSettingsOf,
+  runImporter,
 } from "#images/index.ts";
+import { findOperation } from "#operations/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { rateLimitsOf, readConfig } from "#platform/config.ts";
@@ -42,9 +26,10 @@ import { createNoRateLimiter, type RateLimiter } from "#platform/limits/rate-lim
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { createStaleTransfersJob, createTransferActivities, createTransferExpiry } from "#transfers/index.ts";
+import { activitiesOf, type WorkerPart } from "#platform/worker-part.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
+import { workerParts } from "../worker-parts.ts";
 import { selfSigned } from "./certificates.ts";
 import { createLazyPaymentProvider } from "./lazy-payment-provider.ts";
 import { createWorldCards } from "./world-cards.ts";
@@ -111,8 +96,12 @@ const nowhere = (): ImageStores =>
   createImageStores(
     {
       default: {
-        ...{ regions: [], url: "http://127.0.0.1:9", region: "us-east-1", bucket: "images" },
-        ...{ access_key: "nobody", secret_key: "nothing" },
+        regions: [],
+        url: "http://127.0.0.1:9",
+        region: "us-east-1",
+        bucket: "images",
+        access_key: "nobody",
+        secret_key: "nothing",
       },
     },
     24,
@@ -296,13 +285,22 @@ export async function newWorld(settings: WorldSettings = {}) {
     });
     return { ...host, ...reply.body };
   };
-  const activityDeps = { db, clock, zone: ZONE, sealer, archive: ARCHIVE };
-  const activities = {
-    ...createChangeActivities({ ...activityDeps, hostSilentSeconds: HOST_SILENT_SECONDS }),
-    ...createTransferActivities(activityDeps),
-    ...createCaptureActivities(given),
-    ...createImportActivities({ ...given, runImporter: settings.runImporter ?? runImporter }),
-  };
+  const parts = workerParts({
+    ...given,
+    archive: ARCHIVE,
+    hostSilentSeconds: HOST_SILENT_SECONDS,
+    runImporter: settings.runImporter ?? runImporter,
+    objects: absent("object store"),
+    dnsServer: absent("DNS server"),
+    temporal: absent("Temporal server"),
+    invoiceDelaySeconds: 0,
+    accountsEach: 1000,
+  });
+  const activities = activitiesOf(parts);
+  const jobs = Object.assign({}, ...Object.values<WorkerPart>(parts).map((part) => part.jobs)) as Record<
+    JobName<typeof parts>,
+    () => Promise<void>
+  >;
 
   return {
     db,
@@ -386,31 +384,19 @@ export async function newWorld(settings: WorldSettings = {}) {
     },
 
     activities,
-    expire: {
-      ...createChangeExpiry(activities),
-      ...createTransferExpiry(activityDeps),
-      ...createCaptureExpiry(activities),
-      ...createImportExpiry(activities),
+    parts: Object.values<WorkerPart>(parts),
+    /** Ends an operation as the sweeper does after its deadline. */
+    async expire(operationId: number) {
+      const { kind } = await findOperation(db, operationId);
+      const part = Object.values<WorkerPart>(parts).find(({ expire = {} }) => kind in expire);
+      await part?.expire?.[kind]?.(operationId);
     },
-    healthJob: createHealthJob({
-      ...{ db, clock, hostSilentSeconds: HOST_SILENT_SECONDS, changeDeadlineSeconds: CHANGE_SECONDS },
-      restoreDeadlineSeconds: 3600,
-    }),
-    patchJob: createPatchJob({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
+    /** Runs a job of the worker once. */
+    run: (job: keyof typeof jobs) => jobs[job](),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
-    staleTransfersJob: createStaleTransfersJob({ db, clock, sealer }),
-    releaseJob: createReleaseJob({ db, clock }),
-    closedAccountsJob: createClosedAccountsJob({
-      ...{ db, clock, deleteDeadlineSeconds: 86_400, undeleteDays: settings.undeleteDays ?? 7 },
-      endOthers: createEndImages({ db, clock }),
-    }),
     checkUploads: () => checkUploads(given),
-    removeImagesJob: createRemoveImagesJob(given),
-    clearImagesJob: createClearImagesJob(given),
-    sweepImagesJob: createSweepImagesJob(given),
     /** Copies one image that a store lacks. */
     copyNextImage: () => copyNext(given),
-    dailyPointsJob: createDailyPointsJob({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
         ({ kind }) => kind,
@@ -435,6 +421,21 @@ export async function newWorld(settings: WorldSettings = {}) {
     },
   };
 }
+type JobName<Parts> = {
+  [Part in keyof Parts]: Parts[Part] extends { jobs: infer Jobs } ? keyof Jobs : never;
+}[keyof Parts];
+
+/** For what a test must not reach: its first use throws. */
+const absent = (what: string): never =>
+  new Proxy(
+    {},
+    {
+      get() {
+        throw new Error(`The world of this test has no ${what}.`);
+      },
+    },
+  ) as never;
+
 export type World = Awaited<ReturnType<typeof newWorld>>;
 
 /** Without force: the pool's connections are still closing. Postgres itself waits for them for five seconds. */

@@ -41,15 +41,25 @@ export async function acceptTransfer(
     if (reason !== undefined) throw new DomainError("wrong-state", { reason });
 
     const accepted = await saveTransfer(tx, transfer, {
-      ...{ status: "accepted", receiver_account_id: by.accountId, receiver: by.username, updated_at: now },
+      status: "accepted",
+      receiver_account_id: by.accountId,
+      receiver: by.username,
+      updated_at: now,
     });
     await requireOpenAccounts(tx, accepted);
     const operation = await openOperation(tx, {
-      ...{ accountId: by.accountId, kind: "moveEntities", entityId: transfer.id },
-      ...{ at: now, deadlineSeconds: DEADLINE_SECONDS },
+      accountId: by.accountId,
+      kind: "moveEntities",
+      entityId: transfer.id,
+      at: now,
+      deadlineSeconds: DEADLINE_SECONDS,
     });
     await audit(tx, {
-      ...{ at: now, account: by.accountId, actor: by.username, action: "accept_transfer", target: targetOf(transfer) },
+      at: now,
+      account: by.accountId,
+      actor: by.username,
+      action: "accept_transfer",
+      target: targetOf(transfer),
       detail: by.clientId === null ? {} : { client: by.clientId },
     });
     await idempotency.keep(tx, {});
@@ -57,7 +67,11 @@ export async function acceptTransfer(
     for (const accountId of partiesOf(accepted))
       events.push(
         await emit(tx, {
-          ...{ accountId, action: "entity_transfer_accept", status: "started", operationId: operation.id, at: now },
+          accountId,
+          action: "entity_transfer_accept",
+          status: "started",
+          operationId: operation.id,
+          at: now,
           // The users of the other account are not disclosed.
           username: accountId === by.accountId ? by.username : null,
           entity: entityOf(openToken(sealer, transfer)),

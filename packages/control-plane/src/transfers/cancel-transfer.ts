@@ -16,7 +16,10 @@ export const cancelTransfer = ({ db, clock, sealer }: TransferDeps, by: Principa
     requireCancelable(transfer, now);
     await saveTransfer(tx, transfer, { status: "canceled", updated_at: now });
     await recordChange(tx, by, {
-      ...{ audited: "cancel_transfer", event: "entity_transfer_cancel", at: now },
-      ...{ target: targetOf(transfer), entity: entityOf(openToken(sealer, transfer)) },
+      audited: "cancel_transfer",
+      event: "entity_transfer_cancel",
+      at: now,
+      target: targetOf(transfer),
+      entity: entityOf(openToken(sealer, transfer)),
     });
   });

@@ -44,13 +44,19 @@ export const createTransfer = (
       ...place,
       token: sealToken(sealer, place, token),
       computes: computes.toSorted((a, b) => a - b),
-      ...{ created_at: now, updated_at: now, expires_at: expires },
+      created_at: now,
+      updated_at: now,
+      expires_at: expires,
     });
     const view = viewOfTransfer(transfer, { sealer, reader: by.accountId, now });
     await idempotency.keep(tx, view);
     await recordChange(tx, by, {
-      ...{ audited: "create_transfer", event: "entity_transfer_create", at: now },
-      ...{ target: targetOf(transfer), entity: pendingEntity, detail: { computes } },
+      audited: "create_transfer",
+      event: "entity_transfer_create",
+      at: now,
+      target: targetOf(transfer),
+      entity: pendingEntity,
+      detail: { computes },
     });
     return view;
   });

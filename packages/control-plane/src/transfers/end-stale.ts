@@ -32,11 +32,17 @@ export async function endStale(tx: Tx, sealer: Sealer, transfer: TransferRow, no
   await saveTransfer(tx, transfer, { status: "stale", updated_at: transfer.expires_at });
   const { account_id: accountId } = transfer;
   await audit(tx, {
-    ...{ at: now, account: accountId, actor: "worker", action: "end_stale_transfer" },
+    at: now,
+    account: accountId,
+    actor: "worker",
+    action: "end_stale_transfer",
     target: targetOf(transfer),
   });
   await emit(tx, {
-    ...{ accountId, username: null, action: "entity_transfer_stale", status: "notification" },
+    accountId,
+    username: null,
+    action: "entity_transfer_stale",
+    status: "notification",
     entity: entityOf(openToken(sealer, transfer)),
     message: texts.notAccepted({ hours: LIFE_HOURS }),
     at: now,

@@ -91,9 +91,9 @@ test("after its deadline a transfer has failed, for good", async () => {
   const { id, created_at, deadline_at } = await world.lastOperation();
   expect(deadline_at.getTime() - created_at.getTime()).toBe(3 * 3_600_000);
 
-  await world.expire.moveEntities(id);
+  await world.expire(id);
   await move();
-  await world.expire.moveEntities(id);
+  await world.expire(id);
 
   expect(await view(sender, transfer)).toBe("failed");
   expect(await compute(web)).toMatchObject({ account_id: sender.accountId });

@@ -43,10 +43,13 @@ export async function endTransfer(
   const renamed = failure === undefined ? await moveAll(tx, transfer, computes, at) : [];
   const ended = { transfer, failure, renamed, at };
   await saveTransfer(tx, transfer, {
-    ...{ status: failure === undefined ? "completed" : "failed", message: failure?.text ?? null, updated_at: at },
+    status: failure === undefined ? "completed" : "failed",
+    message: failure?.text ?? null,
+    updated_at: at,
   });
   const operation = await settleOperation(tx, operationId, {
-    ...{ outcome: failure === undefined ? "done" : "failed", at },
+    outcome: failure === undefined ? "done" : "failed",
+    at,
     ...(failure !== undefined && { message: failure }),
   });
   if (operation === undefined) throw new Error(`Operation ${operationId} had ended, and its transfer had not.`);
@@ -65,10 +68,16 @@ async function moveAll(tx: Tx, transfer: TransferRow, computes: readonly Compute
 
 const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, { transfer, failure, renamed, at }: Ended) =>
   audit(tx, {
-    ...{ at, account: transfer.receiver_account_id, actor: "worker", action: `${kind}.${outcome}` },
+    at,
+    account: transfer.receiver_account_id,
+    actor: "worker",
+    action: `${kind}.${outcome}`,
     target: targetOf(transfer),
     detail: {
-      ...{ operation: id, from: transfer.account_id, computes: transfer.computes, renamed },
+      operation: id,
+      from: transfer.account_id,
+      computes: transfer.computes,
+      renamed,
       ...(failure !== undefined && { message: failure.text, code: failure.code }),
     },
   });
@@ -90,7 +99,12 @@ async function notifyBoth(
   if (failure === undefined) return;
   for (const accountId of parties)
     await emit(tx, {
-      ...{ accountId, username: null, action: "entity_transfer_fail", status: "notification", message: failure, at },
+      accountId,
+      username: null,
+      action: "entity_transfer_fail",
+      status: "notification",
+      message: failure,
+      at,
       entity: entityOf(openToken(sealer, transfer)),
     });
 }

@@ -15,8 +15,13 @@ test("a transfer is offered, accepted and carried out, with an event for each st
 
   const transfer = await offer(mail, web);
   expect(transfer).toEqual({
-    ...{ created: now, updated: now, expiry: toTimestamp(new Date(world.time.now.getTime() + DAY_MS)) },
-    ...{ entities: { computes: [web.id, mail.id] }, is_sender: true, status: "pending", token: transfer.token },
+    created: now,
+    updated: now,
+    expiry: toTimestamp(new Date(world.time.now.getTime() + DAY_MS)),
+    entities: { computes: [web.id, mail.id] },
+    is_sender: true,
+    status: "pending",
+    token: transfer.token,
   });
   expect((await receiver.get(`${FORMER}/${transfer.token.toUpperCase()}`)).body).toEqual({
     ...transfer,
@@ -26,7 +31,9 @@ test("a transfer is offered, accepted and carried out, with an event for each st
   expect(await accept(receiver, transfer)).toMatchObject({ status: 200, body: {} });
   expect([await view(sender, transfer), await view(receiver, transfer)]).toEqual(["accepted", "accepted"]);
   expect([(await compute(web)).account_id, await world.openOperations(), world.nudges.relay]).toEqual([
-    ...[sender.accountId, ["moveEntities"], 1],
+    sender.accountId,
+    ["moveEntities"],
+    1,
   ]);
   expect([await eventsOf(sender), await eventsOf(receiver)]).toEqual([
     ["create notification", "accept started"],
@@ -42,7 +49,9 @@ test("a transfer is offered, accepted and carried out, with an event for each st
   ]);
   const [event] = (await world.events()).filter(({ account_id }) => account_id === receiver.accountId);
   expect(event).toMatchObject({
-    ...{ entity_type: "entity_transfer", entity_id: transfer.token, entity_url: `${FORMER}/${transfer.token}` },
+    entity_type: "entity_transfer",
+    entity_id: transfer.token,
+    entity_url: `${FORMER}/${transfer.token}`,
     username: receiver.username,
   });
   expect((await world.audit()).map(({ action }) => action)).toEqual(
@@ -64,10 +73,15 @@ test("disks, maintenance and notifications move too, and the sender's grants end
     ],
   });
   await world.operator.post(`/admin/computes/${web.id}/disks`, {
-    ...{ label: "root", size_mb: 1024, filesystem: "ext4", device: "/dev/vg/root" },
+    label: "root",
+    size_mb: 1024,
+    filesystem: "ext4",
+    device: "/dev/vg/root",
   });
   await world.operator.post(`/admin/computes/${web.id}/maintenance`, {
-    ...{ type: "reboot", when: "2031-01-01T00:00:00", reason: "a new kernel" },
+    type: "reboot",
+    when: "2031-01-01T00:00:00",
+    reason: "a new kernel",
   });
   await accept(receiver, await offer(web));
   await move();
@@ -96,7 +110,7 @@ test("a transfer is pending until a second before 24 hours, then stale, before a
   };
 
   world.time.now = new Date(begun + DAY_MS - 1000);
-  await world.staleTransfersJob();
+  await world.run("staleTransfers");
   expect([await view(sender, transfer), await view(receiver, transfer)]).toEqual(["pending", "pending"]);
   expect([await list("pending"), await list("stale")]).toEqual([1, 0]);
 
@@ -108,8 +122,8 @@ test("a transfer is pending until a second before 24 hours, then stale, before a
   expect(await cancel(sender, transfer)).toMatchObject({ status: 400 });
   expect(await eventsOf(sender)).toEqual(["create notification"]);
 
-  await world.staleTransfersJob();
-  await world.staleTransfersJob();
+  await world.run("staleTransfers");
+  await world.run("staleTransfers");
   expect((await sender.get(`${TRANSFERS}/${transfer.token}`)).body).toEqual(before);
   expect(await eventsOf(sender)).toEqual(["create notification", "stale notification"]);
   expect([await view(receiver, transfer), (await accept(receiver, transfer)).status]).toEqual([404, 404]);
@@ -123,7 +137,7 @@ test("a second before it expires a transfer is accepted, and an accepted one doe
 
   expect((await accept(receiver, transfer)).status).toBe(200);
   world.time.now = new Date(world.time.now.getTime() + 60_000);
-  await world.staleTransfersJob();
+  await world.run("staleTransfers");
   expect(await view(receiver, transfer)).toBe("accepted");
   await move();
   expect(await view(receiver, transfer)).toBe("completed");
@@ -179,7 +193,10 @@ test("only the account's own instances outside of other transfers can be offered
   };
 
   expect(await fields({ computes: [mail.id, theirs.id, gone.id, 4, web.id] })).toEqual([
-    ...["entities.computes[1]", "entities.computes[2]", "entities.computes[3]", "entities.computes[4]"],
+    "entities.computes[1]",
+    "entities.computes[2]",
+    "entities.computes[3]",
+    "entities.computes[4]",
   ]);
   expect(await fields({ linodes: [theirs.id] })).toEqual(["entities.linodes[0]"]);
   expect(await fields({ linodes: [mail.id] })).toBeUndefined();
@@ -211,8 +228,8 @@ test("an expired offer allows the next one, and gets its stale event", async () 
   const second = await offer(web);
 
   expect([await view(sender, first), await view(sender, second)]).toEqual(["stale", "pending"]);
-  expect(await eventsOf(sender)).toEqual([...["create notification", "stale notification", "create notification"]]);
-  await world.staleTransfersJob();
+  expect(await eventsOf(sender)).toEqual(["create notification", "stale notification", "create notification"]);
+  await world.run("staleTransfers");
   expect(await eventsOf(sender)).toHaveLength(3);
 });
 
@@ -220,8 +237,14 @@ test("100 instances are moved at once", async () => {
   await using world = await newWorld();
   const { sender, receiver, accept, move } = await fixture(world);
   const rows = Array.from({ length: 100 }, (_, n) => ({
-    ...{ account_id: sender.accountId, label: `fleet-${n}`, region: "eu-central", plan: null, host_id: null },
-    ...{ created_at: world.time.now, updated_at: world.time.now, deleted_at: null },
+    account_id: sender.accountId,
+    label: `fleet-${n}`,
+    region: "eu-central",
+    plan: null,
+    host_id: null,
+    created_at: world.time.now,
+    updated_at: world.time.now,
+    deleted_at: null,
   }));
   const computes = (await world.db.insertInto("computes").values(rows).returning("id").execute()).map(({ id }) => id);
   const { status, body } = await sender.post<EntityTransfer>(TRANSFERS, { entities: { computes } });
@@ -279,7 +302,9 @@ test("requests with the same Idempotency-Key make one transfer and one acceptanc
   const { sender, receiver, web, accept } = await fixture(world);
   const send = (person: Person, url: string, payload: object) =>
     world.send({
-      ...{ method: "POST", url, payload },
+      method: "POST",
+      url,
+      payload,
       headers: { authorization: `Bearer ${person.token}`, "idempotency-key": "once" },
     });
   const create = () => send(sender, TRANSFERS, { entities: { computes: [web.id] } });

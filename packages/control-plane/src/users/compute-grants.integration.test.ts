@@ -9,7 +9,11 @@ async function newCompany(world: World) {
   const database = (await owner.create()).body;
   const [web, mail] = [await world.compute(owner.accountId), await world.compute(owner.accountId)];
   return {
-    ...{ owner, clerk, database, web, mail },
+    owner,
+    clerk,
+    database,
+    web,
+    mail,
     grant: (change: object) => owner.put<Grants>(`/v4/account/users/${clerk.username}/grants`, change),
     held: async () => (await clerk.get<Grants>("/v4/profile/grants")).body,
   };

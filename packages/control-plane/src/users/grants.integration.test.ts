@@ -12,7 +12,11 @@ async function newCompany(world: World) {
   const [shop, desk] = [(await owner.create()).body, (await owner.create()).body];
   const path = `${USERS}/${clerk.username}/grants`;
   return {
-    ...{ owner, clerk, shop, desk, path },
+    owner,
+    clerk,
+    shop,
+    desk,
+    path,
     grant: (change: object) => owner.put<Grants>(path, change),
     held: async () => (await clerk.get<Grants>("/v4/profile/grants")).body,
   };

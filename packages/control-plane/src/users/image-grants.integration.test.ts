@@ -7,7 +7,8 @@ async function newCompany(world: World) {
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
   return {
-    ...{ owner, clerk },
+    owner,
+    clerk,
     grant: (change: object) => owner.put<Grants>(`/v4/account/users/${clerk.username}/grants`, change),
     held: async () => (await clerk.get<Grants>("/v4/profile/grants")).body,
   };
@@ -42,7 +43,8 @@ test("another account's image, a public, a deleted and a missing one are refused
 
   for (const id of [numberOf(theirs), published?.id, numberOf(deleted), 4])
     expect(await grant({ image: [{ id, permissions: "read_only" }] })).toMatchObject({
-      ...{ status: 400, body: { errors: [{ field: "image[0].id", reason: expect.stringContaining(String(id)) }] } },
+      status: 400,
+      body: { errors: [{ field: "image[0].id", reason: expect.stringContaining(String(id)) }] },
     });
   expect((await held()).image).toEqual([]);
 });

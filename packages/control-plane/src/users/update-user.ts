@@ -26,7 +26,9 @@ export async function updateUser(
     if (restricted && !before.restricted) requireNotOneself(by, before, "restrict");
 
     const after = await saveUserColumns(tx, before, {
-      ...{ username, email, restricted },
+      username,
+      email,
+      restricted,
       ...(username !== before.username && { name_since: now }),
     }).catch((error: unknown) => {
       throw isNameTaken(error) ? nameTaken() : error;

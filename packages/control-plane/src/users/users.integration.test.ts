@@ -221,8 +221,14 @@ test("a deleted user's tokens are invalid at once, with all their other access",
   await world.db
     .insertInto("auth_records")
     .values({
-      ...{ ...key, model: "Session", key_sha256: Buffer.alloc(32), app_grant_id: null, uid_sha256: null },
-      ...{ payload: "", expires_at: soon, consumed_at: null },
+      ...key,
+      model: "Session",
+      key_sha256: Buffer.alloc(32),
+      app_grant_id: null,
+      uid_sha256: null,
+      payload: "",
+      expires_at: soon,
+      consumed_at: null,
     })
     .execute();
   await world.db
@@ -232,8 +238,14 @@ test("a deleted user's tokens are invalid at once, with all their other access",
   await world.db
     .insertInto("passkeys")
     .values({
-      ...{ ...key, label: "key", credential_id: Buffer.alloc(8), public_key: Buffer.alloc(8) },
-      ...{ counter: 0, transports: [], created_at: soon, used_at: null },
+      ...key,
+      label: "key",
+      credential_id: Buffer.alloc(8),
+      public_key: Buffer.alloc(8),
+      counter: 0,
+      transports: [],
+      created_at: soon,
+      used_at: null,
     })
     .execute();
   for (const who of [rob, app]) expect(await who.get("/v4/profile")).toMatchObject({ status: 200 });
@@ -320,8 +332,11 @@ test("after a change of address the old one is notified, and links sent there ar
     await world.db
       .insertInto("password_links")
       .values({
-        ...{ account_id: owner.accountId, user_id: clerk.userId, sha256: Buffer.alloc(32) },
-        ...{ created_at: world.time.now, expires_at: world.time.now },
+        account_id: owner.accountId,
+        user_id: clerk.userId,
+        sha256: Buffer.alloc(32),
+        created_at: world.time.now,
+        expires_at: world.time.now,
       })
       .execute();
   };

@@ -20,24 +20,45 @@ const spec = (primary: Partial<PrimaryTerm>, change: Partial<Cluster> = {}, node
 type Own = FollowingFacts["own"];
 /** A server that was just started. */
 const closed: Own = {
-  ...{ open: false, hasRoomAgain: false, source: undefined, receiving: "off", applying: false },
-  ...{ gtid: `${uuid}:1-9`, isApplied: true, isPurged: false },
+  open: false,
+  hasRoomAgain: false,
+  source: undefined,
+  receiving: "off",
+  applying: false,
+  gtid: `${uuid}:1-9`,
+  isApplied: true,
+  isPurged: false,
 };
 const open: Own = { ...closed, open: true };
 const following = (source: string, change: Partial<Own> = {}): Own => ({
-  ...{ ...closed, source, receiving: "on", applying: true },
+  ...closed,
+  source,
+  receiving: "on",
+  applying: true,
   ...change,
 });
 const view = (node: string, change: Partial<MemberView> = {}): MemberView => ({
-  ...{ node, ageMs: 300, state: "online", role: "secondary", primary: own, online: [], writable: false, term },
-  ...{ gtid: `${uuid}:1-9`, ...change },
+  node,
+  ageMs: 300,
+  state: "online",
+  role: "secondary",
+  primary: own,
+  online: [],
+  writable: false,
+  term,
+  gtid: `${uuid}:1-9`,
+  ...change,
 });
 const actingPrimary = (node: string, change: Partial<MemberView> = {}): MemberView =>
   view(node, { role: "primary", primary: node, writable: true, ...change });
 const facts = (change: Partial<FollowingFacts> = {}): FollowingFacts => {
   const others = "others" in change ? change.others : [view(second), view(third)];
   return {
-    ...{ own: closed, others, used: {}, errant: "", failedAttempts: 0 },
+    own: closed,
+    others,
+    used: {},
+    errant: "",
+    failedAttempts: 0,
     terms: (others ?? []).flatMap((each) => each.term ?? []),
     ...change,
   };

@@ -28,7 +28,9 @@ export async function gatherFollowing({ spec, paths, viewsOf }: Context): Promis
   const hasRoomAgain = own.open && own.readOnly && (await hasRoom({ spec, paths }));
   const facts: FollowingFacts = {
     own: { ...own, source, hasRoomAgain },
-    ...{ others, terms, used },
+    others,
+    terms,
+    used,
     errant: await errantOf({ spec, paths }, own, others ?? [], queriedAt),
     failedAttempts: countFailedAttempts(node, own),
   };
@@ -100,7 +102,10 @@ function placeOf({ node, cluster }: NodeSpec, seen: ObservedFollowing, decision:
   const others = reachableMembers(views?.others ?? []);
   const ofPrimary = isPrimary ? views?.own : others.find((other) => other.node === primary.node);
   return {
-    ...{ state: isOnline ? "online" : "recovering", role, view, primary: primary.node },
+    state: isOnline ? "online" : "recovering",
+    role,
+    view,
+    primary: primary.node,
     // The number of replicas that the primary counts.
     online: Math.max(1, ofPrimary?.online.length ?? 0),
     shared: isOnline && isSharedBy({ view, primary: primary.node }, others),

@@ -22,7 +22,10 @@ const priceOf = fc.record({
   share: fc.constantFrom(0, 2, 5),
 });
 const versionOf = (plan: string, valid_from: Date, price: { hourly: number; hours: number; share: number }) => ({
-  ...{ plan, valid_from, hourly_micros: price.hourly, monthly_micros: price.hourly * price.hours },
+  plan,
+  valid_from,
+  hourly_micros: price.hourly,
+  monthly_micros: price.hourly * price.hours,
   suspended_hourly_micros: price.share === 0 ? 0 : Math.floor(price.hourly / price.share),
   suspended_monthly_micros: price.share === 0 ? 0 : Math.floor((price.hourly * price.hours) / price.share),
 });
@@ -53,7 +56,11 @@ const factsOf = (id: number, from: number, hours: number): fc.Arbitrary<UsageFac
       facts
         .sort((a, b) => a.at.getTime() - b.at.getTime())
         .map((fact, index) => ({
-          ...{ account_id: 1, resource_type: "database", resource_id: id, sequence: index + 1, label: `db-${id}` },
+          account_id: 1,
+          resource_type: "database",
+          resource_id: id,
+          sequence: index + 1,
+          label: `db-${id}`,
           ...(fact as Pick<UsageFactRow, "at" | "state" | "plan" | "nodes" | "region">),
         })),
     );
@@ -86,9 +93,15 @@ const credits = (from: number, hours: number): fc.Arbitrary<Credit[]> =>
     )
     .map((all) =>
       all.map(({ credit, cap, used, granted_at, expires_at }, index) => ({
-        ...{ account_id: 1, id: index + 1, summary: `p${index}`, description: "", service_type: "all", image_url: "" },
+        account_id: 1,
+        id: index + 1,
+        summary: `p${index}`,
+        description: "",
+        service_type: "all",
+        image_url: "",
         // With distinct ages, because the older of two is used first.
-        ...{ granted_at: new Date(granted_at.getTime() + index), expires_at },
+        granted_at: new Date(granted_at.getTime() + index),
+        expires_at,
         credit_micros: credit * 10_000,
         monthly_cap_micros: cap * 10_000,
         used_micros: Math.floor((credit * used) / 100) * 10_000,
@@ -100,8 +113,12 @@ const adjustments = (from: number, hours: number): fc.Arbitrary<Adjustment[]> =>
     .array(fc.record({ at: momentOf(from, hours), cents: fc.integer({ min: -3000, max: 3000 }) }), { maxLength: 2 })
     .map((all) =>
       all.map(({ at, cents }, index) => ({
-        ...{ account_id: 1, id: index + 1, label: "goodwill", invoice_id: null },
-        ...{ at: new Date(at.getTime() + index), amount_micros: (cents === 0 ? 1 : cents) * 10_000 },
+        account_id: 1,
+        id: index + 1,
+        label: "goodwill",
+        invoice_id: null,
+        at: new Date(at.getTime() + index),
+        amount_micros: (cents === 0 ? 1 : cents) * 10_000,
       })),
     );
 

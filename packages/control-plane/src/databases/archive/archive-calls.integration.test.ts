@@ -273,9 +273,17 @@ test("a new timeline has its parent's data up to the branch point, and only unti
   await world.db
     .insertInto("timelines")
     .values({
-      ...{ account_id: customer.accountId, database_id: id, id: child, ordinal: 1, prepared: null },
-      ...{ parent_id: timeline, parent_copy_id: null, parent_until: until, next_point_at: null },
-      ...{ created_at: world.time.now, archived_through: world.time.now },
+      account_id: customer.accountId,
+      database_id: id,
+      id: child,
+      ordinal: 1,
+      prepared: null,
+      parent_id: timeline,
+      parent_copy_id: null,
+      parent_until: until,
+      next_point_at: null,
+      created_at: world.time.now,
+      archived_through: world.time.now,
     })
     .execute();
   const { desired_spec } = await world.db

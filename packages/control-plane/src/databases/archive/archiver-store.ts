@@ -25,7 +25,11 @@ export async function assignArchiver(tx: Tx, timeline: Timeline, maker?: string)
   const nodes = await findNodes(tx, timeline.account_id, timeline.database_id);
   const primary = await findPrimary(tx, { account_id: timeline.account_id, id: timeline.database_id });
   const unknown = primaryFirst(nodes, maker === undefined ? primary : { node: maker }).map(({ id }, ordinal) => ({
-    ...{ node: id, ordinal, primary: ordinal === 0, unhealthyMs: 0, unfit: false },
+    node: id,
+    ordinal,
+    primary: ordinal === 0,
+    unhealthyMs: 0,
+    unfit: false,
   }));
   const choice = chooseArchiver(unknown, undefined, { freshlyRestored: isFreshlyRestored(timeline) });
   if (choice !== undefined) await setArchiver(tx, timeline, choice.archiver, timeline.created_at);
@@ -77,7 +81,10 @@ export async function findCandidates(tx: Tx, timeline: Timeline, now: Date): Pro
       ...(unhealthy_since === null ? [] : [Math.max(1, now.getTime() - unhealthy_since.getTime())]),
     ];
     return {
-      ...{ node, ordinal, primary: report?.role === "primary", unfit: unfit_at !== null },
+      node,
+      ordinal,
+      primary: report?.role === "primary",
+      unfit: unfit_at !== null,
       unhealthyMs: Math.max(0, ...unhealthy),
     };
   });

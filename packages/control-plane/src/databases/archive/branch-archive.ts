@@ -32,7 +32,10 @@ async function branchArchive(
   await tx
     .insertInto("archive_branches")
     .values({
-      ...{ timeline_id: timelineId, sequence, left_out: leftOut, at },
+      timeline_id: timelineId,
+      sequence,
+      left_out: leftOut,
+      at,
       gtid: formatGtidSet(ofTimeline(timelineId, gtid)),
     })
     .execute();

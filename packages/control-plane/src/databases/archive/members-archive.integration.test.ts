@@ -55,22 +55,20 @@ async function createFixture(world: World, change: object = {}) {
   const job = createArchiversJob({ ...world, log: createLog("test", "silent") });
   const archiver = async () => (await specs()).findIndex(({ archive }) => archive?.archiver !== false);
   return {
-    ...{
-      gateway,
-      agents,
-      hosts,
-      alice,
-      database,
-      timeline,
-      poll,
-      pollWithout,
-      nodes,
-      specs,
-      call,
-      reportArchived,
-      job,
-      archiver,
-    },
+    gateway,
+    agents,
+    hosts,
+    alice,
+    database,
+    timeline,
+    poll,
+    pollWithout,
+    nodes,
+    specs,
+    call,
+    reportArchived,
+    job,
+    archiver,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }
@@ -93,7 +91,9 @@ test("one secondary is the archiver; the others get no addresses for logs", asyn
   await using fixture = await createFixture(world);
   const upload = async (ordinal: number, name: string) =>
     fixture.call(ordinal, "/v1/uploads", {
-      ...{ node: (await fixture.nodes())[ordinal]?.id, timeline: fixture.timeline, names: [name] },
+      node: (await fixture.nodes())[ordinal]?.id,
+      timeline: fixture.timeline,
+      names: [name],
     });
   const name = "logs/binlog.000001.0123456789abcdef";
 
@@ -188,7 +188,9 @@ test("no restore crosses an archive branch: each history is restored by itself",
     const made = { id: randomUUID(), started_at: at.toISOString(), ended_at: at.toISOString() };
     const manifest = Buffer.from(made.id);
     const { body } = await fixture.call<UploadsReply>(1, "/v1/uploads", {
-      ...{ node: (await fixture.nodes())[1]?.id, timeline, names: [`copies/${made.id}/manifest.json`] },
+      node: (await fixture.nodes())[1]?.id,
+      timeline,
+      names: [`copies/${made.id}/manifest.json`],
     });
     await fetch(body.urls[0] ?? "", { method: "PUT", body: manifest });
     const sum = sha256(manifest).toString("hex");
@@ -247,7 +249,9 @@ test("before a fork or a deletion only the archiver is requested to ship", async
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.alice.create({
-    ...{ type: "m2-medium", cluster_size: 3, fork: { source: fixture.database.id } },
+    type: "m2-medium",
+    cluster_size: 3,
+    fork: { source: fixture.database.id },
   });
   const { id } = await world.lastOperation();
 
@@ -291,21 +295,28 @@ test("one member restores while the others serve, then they clone from it, and i
   const restored = (await timelinesOf(world, database))[1]?.id as string;
   const seen = async () =>
     (await fixture.specs()).map(({ data, cluster, archive }) => ({
-      ...{ timeline: data?.timeline, origin: data?.origin, keep: data?.keep, group: cluster?.group },
-      ...{
-        bootstrap: cluster?.bootstrap,
-        reclone: cluster?.reclone?.id,
-        donor: cluster?.reclone?.donor,
-        archiver: archive?.archiver,
-      },
+      timeline: data?.timeline,
+      origin: data?.origin,
+      keep: data?.keep,
+      group: cluster?.group,
+      bootstrap: cluster?.bootstrap,
+      reclone: cluster?.reclone?.id,
+      donor: cluster?.reclone?.donor,
+      archiver: archive?.archiver,
     }));
   const [first] = await fixture.nodes();
 
   await world.activities.setRestoredTimeline(id);
   const [maker, ...others] = await seen();
   expect(maker).toEqual({
-    ...{ timeline: restored, origin: "archive", keep: 0, group: restored, bootstrap: restored },
-    ...{ reclone: undefined, donor: undefined, archiver: undefined },
+    timeline: restored,
+    origin: "archive",
+    keep: 0,
+    group: restored,
+    bootstrap: restored,
+    reclone: undefined,
+    donor: undefined,
+    archiver: undefined,
   });
   expect(others.map(({ timeline }) => timeline)).toEqual([old, old]);
   await fixture.poll();

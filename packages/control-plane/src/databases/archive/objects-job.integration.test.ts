@@ -52,8 +52,14 @@ test("a copy that a backup still names stays, even if it is marked for deletion"
   await world.db
     .insertInto("backups")
     .values({
-      ...{ account_id: customer.accountId, database_id: id, timeline_id: timeline, type: "snapshot", label: "s" },
-      ...{ copy_id: copy.id, point_at: world.time.now, created_at: world.time.now },
+      account_id: customer.accountId,
+      database_id: id,
+      timeline_id: timeline,
+      type: "snapshot",
+      label: "s",
+      copy_id: copy.id,
+      point_at: world.time.now,
+      created_at: world.time.now,
     })
     .execute();
   await world.db.updateTable("copies").set({ doomed_at: world.time.now }).execute();
@@ -112,8 +118,17 @@ test("unreported lost transactions are deleted after eight days; reported ones s
   await world.db
     .insertInto("lost_transactions")
     .values({
-      ...{ account_id: customer.accountId, database_id: id, timeline_id: timeline, node_id: node, name: reported },
-      ...{ gtid: "", transactions: 1, bytes: 12, sha256: "", saved_at: now, expires_at: now },
+      account_id: customer.accountId,
+      database_id: id,
+      timeline_id: timeline,
+      node_id: node,
+      name: reported,
+      gtid: "",
+      transactions: 1,
+      bytes: 12,
+      sha256: "",
+      saved_at: now,
+      expires_at: now,
     })
     .execute();
 

@@ -205,12 +205,22 @@ test("every time of the range can be restored, and none after it", () => {
 });
 
 const timeline: TimelineInfo = {
-  ...{ id: "t0", prepared: "p", parent_id: null, parent_copy_id: null, parent_until: null },
-  ...{ created_at: at(0), archived_through: at(1000), last_log: 10 },
+  id: "t0",
+  prepared: "p",
+  parent_id: null,
+  parent_copy_id: null,
+  parent_until: null,
+  created_at: at(0),
+  archived_through: at(1000),
+  last_log: 10,
 };
 const log = (sequence: number): LogInfo => ({ timeline_id: "t0", sequence, closed_at: at(sequence * 100) });
 const copy = (id: string, started: number, first_log: number): CopyInfo => ({
-  ...{ id, timeline_id: "t0", started_at: at(started), ended_at: at(started + 10), first_log },
+  id,
+  timeline_id: "t0",
+  started_at: at(started),
+  ended_at: at(started + 10),
+  first_log,
 });
 
 // A snapshot is kept for ever, the logs after it for a week.
@@ -258,8 +268,13 @@ test("a timeline without logs and without a known start cannot be restored", () 
 test("a timeline that started from a snapshot starts with that copy, without its parent's logs", () => {
   const child: TimelineInfo = {
     ...timeline,
-    ...{ id: "t1", prepared: null, parent_id: "t0", parent_copy_id: "snap", created_at: at(2000) },
-    ...{ archived_through: at(3000), last_log: 1 },
+    id: "t1",
+    prepared: null,
+    parent_id: "t0",
+    parent_copy_id: "snap",
+    created_at: at(2000),
+    archived_through: at(3000),
+    last_log: 1,
   };
   const own = { timeline_id: "t1", sequence: 1, closed_at: at(2500) };
   const history = {

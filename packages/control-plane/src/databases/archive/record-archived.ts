@@ -186,7 +186,12 @@ async function addLog(
     .values({
       account_id: timeline.account_id,
       timeline_id: timeline.id,
-      ...{ sequence, name, closed_at, gtid, bytes, sha256: sum },
+      sequence,
+      name,
+      closed_at,
+      gtid,
+      bytes,
+      sha256: sum,
     })
     .execute();
   Object.assign(timeline, { last_log: sequence, gap_allowed: false });

@@ -38,7 +38,9 @@ export async function findScrub(
       .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
       .map(({ id, timeline_id, parts, manifest_sha256 }) => ({
         keyOf: keyOf(timeline_id),
-        ...{ id, parts, manifest_sha256 },
+        id,
+        parts,
+        manifest_sha256,
       })),
     logs: logs
       .toSorted((a, b) => b.closed_at.getTime() - a.closed_at.getTime())

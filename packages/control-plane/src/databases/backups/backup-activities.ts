@@ -31,7 +31,8 @@ export const createBackupActivities = (engine: Engine) => ({
 });
 export type BackupActivities = ReturnType<typeof createBackupActivities>;
 
-export const backUpDatabase: Change = {
+export const snapshot: Change = {
+  kind: "backUpDatabase",
   audited: "back_up_database",
   events: ["database_backup_create"],
   /** Succeeds only with the copy. */

@@ -65,7 +65,7 @@ test("a deleted backup, also a daily one, is gone at once, with its event, and d
 
   expect((await alice.get(`${url}/${first.id}`)).status).toBe(404);
   expect((await alice.delete(`${url}/${first.id}`)).status).toBe(404);
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
   expect((await listOf(world, alice.token, database.url)).data.map(({ id }) => id)).toEqual([snapshot.id, second.id]);
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_backup_delete", status: "finished" });
   expect((await world.audit()).at(-1)).toMatchObject({ action: "delete_backup", target: `database/${database.id}` });

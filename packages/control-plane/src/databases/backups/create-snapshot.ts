@@ -9,6 +9,7 @@ import type { Idempotency } from "#platform/http/idempotency.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
 import { openWork } from "../changes/open-work.ts";
+import { snapshot } from "./backup-activities.ts";
 import { listBackups } from "./backup-store.ts";
 import { requireSnapshotPossible, type SnapshotInput } from "./snapshot.ts";
 
@@ -37,8 +38,7 @@ export async function createSnapshot(
 
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("backup"), updated_at: now });
     await idempotency.keep(tx, {});
-    await openWork(tx, database, {
-      kind: "backUpDatabase",
+    await openWork(tx, database, snapshot, {
       input: { label: request.label, copy: randomUUID(), target: request.target } satisfies SnapshotInput,
       detail: { label: request.label },
       username: by.username,

@@ -34,7 +34,7 @@ test("over ten days each midnight gives one daily backup, and only the seven new
   for (let at = start - 5 * HOUR_MS; at < start + 10 * DAY_MS; at += HOUR_MS) {
     setClock(world, at);
     await shipped(world, database);
-    await world.dailyPointsJob();
+    await world.run("dailyPoints");
     const passed = Math.max(0, Math.floor((at - start) / DAY_MS) + 1);
     const last = start + (passed - 1) * DAY_MS;
     const expected = Array.from({ length: Math.min(passed, 7) }, (_, n) => last - n * DAY_MS).toReversed();
@@ -58,11 +58,11 @@ test("midnights during an outage of the control plane are made up for, none miss
 
   // For three midnights the job did not run, and no host was reachable.
   setClock(world, start + 2 * DAY_MS + 30_000);
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
   expect(await dailyOf(world, database)).toEqual([]);
   await shipped(world, database);
-  await world.dailyPointsJob();
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
+  await world.run("dailyPoints");
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start, start + DAY_MS, start + 2 * DAY_MS]);
 });
@@ -74,11 +74,11 @@ test("a midnight becomes a backup only when the archive reaches past it", async 
   setClock(world, start.getTime() + 30_000);
 
   await archivedThrough(world, database, new Date(start.getTime() - 1));
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
   expect(await dailyOf(world, database)).toEqual([]);
 
   await archivedThrough(world, database, start);
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
   expect(await dailyOf(world, database)).toHaveLength(1);
 });
 
@@ -89,7 +89,7 @@ test("of many concurrent workers one makes each midnight of each database", asyn
   setClock(world, midnightAfter(world.time.now).getTime() + 4 * DAY_MS);
   for (const each of databases) await shipped(world, each);
 
-  await Promise.all(Array.from({ length: 6 }, () => world.dailyPointsJob()));
+  await Promise.all(Array.from({ length: 6 }, () => world.run("dailyPoints")));
 
   for (const each of databases) expect(await dailyOf(world, each)).toHaveLength(5);
 });
@@ -102,7 +102,7 @@ test("a database whose backup fails does not cost the others theirs", async () =
   for (const each of [database, other]) await shipped(world, each);
   await sql`alter table backups add check (database_id <> ${sql.lit(database.id)})`.execute(world.db);
 
-  await expect(world.dailyPointsJob()).rejects.toThrow("1 daily backups could not be made");
+  await expect(world.run("dailyPoints")).rejects.toThrow("1 daily backups could not be made");
 
   expect([await dailyOf(world, database), (await dailyOf(world, other)).length]).toEqual([[], 1]);
 });
@@ -117,7 +117,7 @@ test("a midnight before the database left a timeline still belongs to it, a late
   setClock(world, start + 3 * DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start]);
   expect(await timelinesOf(world, database)).toMatchObject([{ next_point_at: null }]);
@@ -134,7 +134,7 @@ test("no backup restores to a time before its timeline started", async () => {
   setClock(world, start + DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start + DAY_MS]);
 });
@@ -146,7 +146,7 @@ test("a deleted database gets no more backups", async () => {
   setClock(world, midnightAfter(world.time.now).getTime() + DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
 
   expect(await dailyOf(world, database)).toEqual([]);
 });
@@ -159,7 +159,7 @@ test("the newest verified backup stays among the seven until a younger one is ve
     for (let day = from; day < to; day++) {
       setClock(world, start + day * DAY_MS + 1);
       await shipped(world, database);
-      await world.dailyPointsJob();
+      await world.run("dailyPoints");
     }
   };
   const verify = (day: number) =>
@@ -200,7 +200,7 @@ test("a daily backup deletes copies and logs that nothing needs, and an empty ti
       .execute();
     setClock(world, closed_at);
     await shipped(world, database);
-    await world.dailyPointsJob();
+    await world.run("dailyPoints");
   }
   const left = (table: "copies" | "binary_logs") =>
     world.db.selectFrom(table).select("timeline_id").where("doomed_at", "is", null).execute();
@@ -212,7 +212,7 @@ test("a daily backup deletes copies and logs that nothing needs, and an empty ti
   await world.db.insertInto("timelines").values(row).execute();
   setClock(world, start + 20 * DAY_MS + 1);
   await shipped(world, database);
-  await world.dailyPointsJob();
+  await world.run("dailyPoints");
   expect(await timelinesOf(world, database)).toMatchObject([{ id: timeline_id }]);
 });
 

@@ -71,8 +71,11 @@ const Archives = fc
         if (created + started + takes > end) continue;
         const before = closings.filter((hour) => hour < created + started).length;
         archive.copies.push({
-          ...{ id: `c${n}.${i}`, timeline_id: `t${n}`, first_log: Math.max(1, before + 1 - early) },
-          ...{ started_at: at(created + started), ended_at: at(created + started + takes) },
+          id: `c${n}.${i}`,
+          timeline_id: `t${n}`,
+          first_log: Math.max(1, before + 1 - early),
+          started_at: at(created + started),
+          ended_at: at(created + started + takes),
         });
       }
     }
@@ -158,11 +161,20 @@ test("after retention every kept backup and every time of the last days restores
 });
 
 const daily = (id: number, day: number, verified = false): Backup => ({
-  ...{ id, type: "auto", timeline_id: "t0", copy_id: null, point_at: at(day * DAY_HOURS) },
+  id,
+  type: "auto",
+  timeline_id: "t0",
+  copy_id: null,
+  point_at: at(day * DAY_HOURS),
   verified_at: verified ? at(day * DAY_HOURS + 1) : null,
 });
 const snapshot = (id: number, day: number, copy_id: string): Backup => ({
-  ...{ id, type: "snapshot", timeline_id: "t0", copy_id, point_at: at(day * DAY_HOURS), verified_at: null },
+  id,
+  type: "snapshot",
+  timeline_id: "t0",
+  copy_id,
+  point_at: at(day * DAY_HOURS),
+  verified_at: null,
 });
 
 test("the newest daily backups and the newest verified one stay, however old; snapshots never expire", () => {
@@ -174,14 +186,24 @@ test("the newest daily backups and the newest verified one stay, however old; sn
 });
 
 const life: Timeline = {
-  ...{ id: "t0", prepared: "p", parent_id: null, parent_copy_id: null, parent_until: null },
-  ...{ created_at: at(0), ended_at: null, archived_through: at(720), last_log: 30 },
+  id: "t0",
+  prepared: "p",
+  parent_id: null,
+  parent_copy_id: null,
+  parent_until: null,
+  created_at: at(0),
+  ended_at: null,
+  archived_through: at(720),
+  last_log: 30,
 };
 /** A copy and a log on each of thirty days. */
 const days = Array.from({ length: 30 }, (_, n) => n + 1);
 const copies = days.map((day) => ({
-  ...{ id: `c${day}`, timeline_id: "t0", first_log: day },
-  ...{ started_at: at(day * DAY_HOURS - 2), ended_at: at(day * DAY_HOURS - 1) },
+  id: `c${day}`,
+  timeline_id: "t0",
+  first_log: day,
+  started_at: at(day * DAY_HOURS - 2),
+  ended_at: at(day * DAY_HOURS - 1),
 }));
 const logs = days.map((day) => ({ timeline_id: "t0", sequence: day, closed_at: at(day * DAY_HOURS) }));
 const sequencesOf = (archive: Archive): number[] => archive.logs.map(({ sequence }) => sequence);
@@ -204,7 +226,12 @@ test("a parent is kept while its child starts from it, until the child has a cop
   const parentCopies = copies.slice(0, 10);
   const parentLogs = logs.slice(0, 10);
   const child: Timeline = {
-    ...{ ...life, id: "t1", prepared: null, parent_id: "t0", parent_until: at(192), created_at: at(240) },
+    ...life,
+    id: "t1",
+    prepared: null,
+    parent_id: "t0",
+    parent_until: at(192),
+    created_at: at(240),
     last_log: 0,
   };
   const archive = { timelines: [ended, child], copies: parentCopies, logs: parentLogs, backups: [] };

@@ -26,7 +26,10 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
   const database = await activeOnAgent(world, alice, agent);
   const backups = `${database.url}/backups`;
   return {
-    ...{ alice, agent, database, backups },
+    alice,
+    agent,
+    database,
+    backups,
     snapshot: (label: string, more: object = {}) => alice.post(backups, { label, ...more }),
     labels: async () => (await alice.get<{ data: { label: string }[] }>(backups)).body.data.map(({ label }) => label),
     status: async () => (await alice.get(database.url)).body["status"],
@@ -195,7 +198,7 @@ test("past its deadline it is given up, and a late copy is marked for deletion",
   await world.activities.requestCopy(id);
   await fixture.agent.poll();
 
-  await world.expire.backUpDatabase(id);
+  await world.expire(id);
 
   expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
   expect(await lastEvent(world)).toMatchObject({

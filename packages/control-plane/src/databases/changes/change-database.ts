@@ -69,15 +69,19 @@ export type Opened = {
 export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): Promise<void> {
   const { kind, columns, username, at, detail = {} } = opened;
   const { account_id: accountId, id } = before;
-  const { work, keeps, rolls = false } = columnChangeOf(kind);
+  const change = columnChangeOf(kind);
+  const { work, keeps, rolls = false } = change;
   const deadlineSeconds = Math.min(
     opened.deadlineSeconds * (rolls ? before.cluster_size : 1),
     opened.atMostSeconds ?? Number.POSITIVE_INFINITY,
   );
   await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work, before.status), updated_at: at });
   const previous = Object.fromEntries(keeps.map((column) => [column, before[column]]));
-  await openWork(tx, before, {
-    ...{ kind, detail, username, at, deadlineSeconds },
+  await openWork(tx, before, change, {
+    detail,
+    username,
+    at,
+    deadlineSeconds,
     input: { previous } satisfies ColumnChangeInput,
   });
 }

@@ -7,8 +7,10 @@ import type { Settlement } from "./settle.ts";
 
 type AtEnd<Result> = (tx: Tx, context: ChangeContext, settlement: Settlement, at: Date) => Promise<Result>;
 
-/** One kind of operation on a database: how it is recorded, and what its end means. The table is `table.ts`. */
+/** One kind of operation on a database: how it is recorded, and what its end means. All of them: `table.ts`. */
 export type Change = {
+  /** The name of its workflow. */
+  kind: string;
   audited: string;
   /** Each starts and ends with the change. The first is the operation's. */
   events: readonly [EventAction, ...EventAction[]];

@@ -9,7 +9,7 @@ import type { Change } from "./change.ts";
 export type KeptColumn = keyof Pick<DatabaseRow, "plan" | "powered" | "image" | "allow_list">;
 
 /** A change of columns that the hosts apply, all in the same way. */
-export type ColumnChange = Pick<Change, "audited" | "events" | "notices"> & {
+export type ColumnChange = Pick<Change, "kind" | "audited" | "events" | "notices"> & {
   action: DatabaseAction;
   work: Work;
   /** The columns that are rolled back on failure. None: the change stays desired, and the hosts apply it later. */
@@ -28,6 +28,7 @@ export type ColumnChange = Pick<Change, "audited" | "events" | "notices"> & {
 
 export const columnChanges = {
   applyAllowList: {
+    kind: "applyAllowList",
     action: "update",
     work: "update",
     audited: "update_database",
@@ -37,6 +38,7 @@ export const columnChanges = {
     failed: texts.allowListFailed,
   },
   resizeDatabase: {
+    kind: "resizeDatabase",
     action: "resize",
     work: "resize",
     audited: "resize_database",
@@ -47,6 +49,7 @@ export const columnChanges = {
     failed: texts.resizeFailed,
   },
   suspendDatabase: {
+    kind: "suspendDatabase",
     action: "suspend",
     work: "suspend",
     audited: "suspend_database",
@@ -55,6 +58,7 @@ export const columnChanges = {
     failed: texts.suspendFailed,
   },
   resumeDatabase: {
+    kind: "resumeDatabase",
     action: "resume",
     work: "resume",
     audited: "resume_database",
@@ -64,6 +68,7 @@ export const columnChanges = {
     failed: texts.resumeFailed,
   },
   patchDatabase: {
+    kind: "patchDatabase",
     action: "patch",
     work: "patch",
     audited: "patch_database",
@@ -74,6 +79,7 @@ export const columnChanges = {
     failed: texts.patchFailed,
   },
   resetCredentials: {
+    kind: "resetCredentials",
     action: "reset the credentials of",
     work: "reset",
     audited: "reset_credentials",

@@ -2,11 +2,11 @@ import { step } from "@moorage/crash-points";
 import { findOperation } from "#operations/index.ts";
 import { type Engine, inOperation } from "./in-operation.ts";
 import { type Settlement, settle } from "./settle.ts";
-import { type ChangeKind, changeOf, changes } from "./table.ts";
+import { changeOf, kinds } from "./table.ts";
 
 const stepOf = (kind: string): string => `end.${kind}`;
 /** The end of each kind is a step of its own, at which a fault drill can kill the worker. */
-export const endSteps = Object.keys(changes).map(stepOf);
+export const endSteps = kinds.map(stepOf);
 
 /** Ends any operation on a database, once, by its row of the table. */
 export const createChangeEnd = (engine: Engine) => ({
@@ -26,13 +26,11 @@ export const createChangeEnd = (engine: Engine) => ({
 });
 export type ChangeEnd = ReturnType<typeof createChangeEnd>;
 
-/** Ends operations after their deadline if their workflows could not. */
-export const createChangeExpiry = ({ endChange }: ChangeEnd): Record<ChangeKind, (id: number) => Promise<void>> => {
+/** Ends operations after their deadline if their workflows could not, by kind. */
+export const createChangeExpiry = ({ endChange }: ChangeEnd): Record<string, (id: number) => Promise<void>> => {
   const expire = (kind: string) => {
     const { late } = changeOf(kind);
     return (id: number) => endChange(id, { done: false, ...(late === undefined ? {} : { message: late() }) });
   };
-  return Object.fromEntries(Object.keys(changes).map((kind) => [kind, expire(kind)])) as ReturnType<
-    typeof createChangeExpiry
-  >;
+  return Object.fromEntries(kinds.map((kind) => [kind, expire(kind)]));
 };

@@ -5,10 +5,9 @@ import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { entityOf, targetOf } from "../entity.ts";
-import { type ChangeKind, changeOf } from "./table.ts";
+import type { Change } from "./change.ts";
 
 type NewWork = {
-  kind: ChangeKind;
   input?: object;
   detail?: object;
   /** Null: no user requested it, it was due. */
@@ -21,19 +20,29 @@ type NewWork = {
 export async function openWork(
   tx: Tx,
   database: Pick<DatabaseRow, "account_id" | "id" | "label">,
+  { kind, audited, events, notices = [] }: Pick<Change, "kind" | "audited" | "events" | "notices">,
   work: NewWork,
 ): Promise<void> {
-  const { kind, input = {}, detail = {}, username, at, deadlineSeconds } = work;
-  const { audited, events, notices = [] } = changeOf(kind);
+  const { input = {}, detail = {}, username, at, deadlineSeconds } = work;
   const { account_id: accountId, id } = database;
   const operation = await openOperation(tx, { accountId, kind, entityId: id, input, at, deadlineSeconds });
   await audit(tx, {
-    ...{ at, account: accountId, actor: username ?? "worker" },
-    ...{ action: audited, target: targetOf(id), detail },
+    at,
+    account: accountId,
+    actor: username ?? "worker",
+    action: audited,
+    target: targetOf(id),
+    detail,
   });
   const record = (action: EventAction, status: EventStatus): Promise<number> =>
     emit(tx, {
-      ...{ accountId, username, action, status, entity: entityOf(database), operationId: operation.id, at },
+      accountId,
+      username,
+      action,
+      status,
+      entity: entityOf(database),
+      operationId: operation.id,
+      at,
       requested: username !== null,
     });
   for (const action of notices) await record(action, "notification");

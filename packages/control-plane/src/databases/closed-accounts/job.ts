@@ -59,8 +59,11 @@ async function endData(deps: Deps, accountId: number): Promise<void> {
     if (!(await isDue(tx, accountId, clock()))) return;
     await tx.updateTable("accounts").set({ data_until: null }).where("id", "=", accountId).execute();
     await audit(tx, {
-      ...{ at: clock(), account: accountId, actor: "worker" },
-      ...{ action: "delete_account_data", target: `account/${accountId}` },
+      at: clock(),
+      account: accountId,
+      actor: "worker",
+      action: "delete_account_data",
+      target: `account/${accountId}`,
     });
   });
 }

@@ -64,7 +64,12 @@ test("a type with too little memory for three nodes is refused, with the types t
 test("a type shows its node counts and their prices", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", {
-    ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
+    id: CLUSTER_PLAN,
+    label: "Medium",
+    class: "standard",
+    memory_mb: 2048,
+    disk_mb: 20_480,
+    vcpus: 1,
     price: { hourly: "0.03", monthly: "20" },
   });
 
@@ -149,7 +154,7 @@ test("a failed provision also withdraws the permission to bootstrap", async () =
   const { id } = await world.lastOperation();
   await world.activities.setDesiredNodes(id);
 
-  await world.expire.provisionDatabase(id);
+  await world.expire(id);
 
   expect((await specs(world)).map(({ cluster }) => cluster?.bootstrap)).toEqual([undefined, undefined, undefined]);
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed" });
@@ -186,7 +191,12 @@ test("a database of one node has no cluster, and its host gets no such password"
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
   await gateway.post(host, "/v1/desired", {
-    ...{ epoch: 0, revision: 0, agent: "a", boot: "b", now: new Date().toISOString(), trash_mb: 0 },
+    epoch: 0,
+    revision: 0,
+    agent: "a",
+    boot: "b",
+    now: new Date().toISOString(),
+    trash_mb: 0,
   });
   const alice = await world.customer();
   const { body } = await alice.create();

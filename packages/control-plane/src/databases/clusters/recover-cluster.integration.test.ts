@@ -198,8 +198,13 @@ async function replaceLast(world: World, databaseId: number): Promise<{ former: 
     const successor = await allocateReplacement(
       tx,
       {
-        ...{ accountId: database.account_id, databaseId, region: database.region, ordinal: 2, port: former.port },
-        ...{ memory_mb: plan.memory_mb, disk_mb: plan.disk_mb },
+        accountId: database.account_id,
+        databaseId,
+        region: database.region,
+        ordinal: 2,
+        port: former.port,
+        memory_mb: plan.memory_mb,
+        disk_mb: plan.disk_mb,
       },
       world.time.now,
     );
@@ -303,7 +308,7 @@ test("a cluster deleted after the backup stays deleted, also on hosts that did n
   const found = await recover(world, agents);
 
   expect(found).toMatchObject({ deleted: [`${database.label} (${database.id})`], adopted: [], missing: [] });
-  await world.releaseJob();
+  await world.run("release");
   expect(
     (await world.nodes()).map(({ observed_state, released_at }) => [observed_state, released_at !== null]),
   ).toEqual([

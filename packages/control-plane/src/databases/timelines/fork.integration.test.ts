@@ -199,7 +199,12 @@ test("a property that must equal the source's is refused by its field", async ()
   const { alice, database } = await aSource(world);
   await world.operator.post("/admin/engines", { id: "mysql/9.7.5", image: "c".repeat(64), prepared: "d".repeat(64) });
   await world.operator.post("/admin/plans", {
-    ...{ id: "m1-tiny", label: "Tiny", class: "standard", memory_mb: 1024, disk_mb: 5120, vcpus: 1 },
+    id: "m1-tiny",
+    label: "Tiny",
+    class: "standard",
+    memory_mb: 1024,
+    disk_mb: 5120,
+    vcpus: 1,
   });
   await world.db.updateTable("nodes").set({ used_disk_mb: 6000 }).execute();
   const fork = { source: database.id };

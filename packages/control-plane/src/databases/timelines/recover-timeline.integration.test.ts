@@ -39,15 +39,23 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
           timeline: spec.data?.timeline,
           logs: [
             {
-              ...{ name: `binlog.${String(sequence).padStart(6, "0")}`, sequence, gtid: `a:1-${sequence}`, bytes: 1 },
-              ...{ closed_at: world.time.now.toISOString(), sha256: "e".repeat(64) },
+              name: `binlog.${String(sequence).padStart(6, "0")}`,
+              sequence,
+              gtid: `a:1-${sequence}`,
+              bytes: 1,
+              closed_at: world.time.now.toISOString(),
+              sha256: "e".repeat(64),
             },
           ],
         },
       ],
     });
   return {
-    ...{ agent, alice, recover, restore, reportLog },
+    agent,
+    alice,
+    recover,
+    restore,
+    reportLog,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };

@@ -100,7 +100,8 @@ export const createRestoreActivities = (engine: Engine) => {
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 
-export const restoreDatabase: Change = {
+export const restore: Change = {
+  kind: "restoreDatabase",
   audited: "restore_database",
   events: ["database_backup_restore"],
   /** Succeeds only if most of the requested hosts report the new timeline: one of three may have been away. */

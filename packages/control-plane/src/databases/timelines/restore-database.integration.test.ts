@@ -154,7 +154,7 @@ test("an expired restore requests the previous data again", async () => {
   const { database, operation } = await restoring(world);
   await world.activities.setRestoredTimeline(operation);
 
-  await world.expire.restoreDatabase(operation);
+  await world.expire(operation);
 
   expect((await desiredSpec(world)).data).toMatchObject({ ordinal: 0 });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active" });

@@ -13,6 +13,7 @@ import { lockDatabase, saveDatabase } from "../database-store.ts";
 import { openWork } from "../changes/open-work.ts";
 import { insertTimeline } from "../timeline-store.ts";
 import { areThere } from "../desired-specs.ts";
+import { restore } from "./restore-activities.ts";
 import type { RestoreInput } from "./restore-input.ts";
 import { texts } from "./texts.ts";
 
@@ -48,8 +49,7 @@ export async function restoreDatabase(
         : { parent: backup.timeline_id, copy: backup.copy_id };
     await insertTimeline(tx, database, { id: timeline, from, at: now });
     await saveDatabase(tx, by.accountId, instanceId, { status: statusDuring("restore"), updated_at: now });
-    await openWork(tx, database, {
-      kind: "restoreDatabase",
+    await openWork(tx, database, restore, {
       input: {
         backup: backup.label,
         timeline,

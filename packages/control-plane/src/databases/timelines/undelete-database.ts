@@ -35,19 +35,36 @@ export async function undeleteDatabase(
   await insertTimeline(tx, database, { id: timeline, from: { parent: last.id, until: last.archived_through }, at });
   await endTimeline(tx, last.id, at);
   const undeleted = await saveDatabase(tx, database.account_id, id, {
-    ...{ deleted_at: null, purge_at: null, dns_published_at: null, port: null, updated_at: at },
+    deleted_at: null,
+    purge_at: null,
+    dns_published_at: null,
+    port: null,
+    updated_at: at,
     // Like a new one: powered on, with the newest image.
-    ...{ status: initialStatus, powered: true, image: null, patch_due_at: null, timeline_id: timeline },
+    status: initialStatus,
+    powered: true,
+    image: null,
+    patch_due_at: null,
+    timeline_id: timeline,
   });
   const operation = await openOperation(tx, {
-    ...{ accountId: database.account_id, kind: "provisionDatabase", entityId: id, at, deadlineSeconds },
+    accountId: database.account_id,
+    kind: "provisionDatabase",
+    entityId: id,
+    at,
+    deadlineSeconds,
   });
   const plan = await findPlan(tx, database.plan);
   if (plan === undefined) throw new Error(`Database ${id} names a plan that does not exist.`);
   await takeFromLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   const eventId = await emit(tx, {
-    ...{ accountId: database.account_id, username: null, action: "database_create", status: "started" },
-    ...{ entity: entityOf(database), operationId: operation.id, at },
+    accountId: database.account_id,
+    username: null,
+    action: "database_create",
+    status: "started",
+    entity: entityOf(database),
+    operationId: operation.id,
+    at,
   });
   await linkEvent(tx, operation.id, eventId);
   return { ...undeleted, data_until: toTimestamp(last.archived_through) };

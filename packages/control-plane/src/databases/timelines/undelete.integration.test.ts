@@ -117,10 +117,10 @@ test("a refused undelete names the obstacle, and nothing changes", async () => {
   expect(await reason()).toBe(texts.undeleteStillDeleting(database).text);
   const { id: operation } = await world.lastOperation();
   await world.activities.setTombstones(operation);
-  await world.expire.deleteDatabase(operation);
+  await world.expire(operation);
   expect(await reason()).toBe(texts.undeleteNodeNotRemoved(database).text);
   await host.report(await desiredSpec(world), "gone");
-  await world.releaseJob();
+  await world.run("release");
   const { body: other } = await alice.create({ label: database.label });
   expect(await reason()).toBe(texts.undeleteLabelTaken({ label: database.label, other: other.id }).text);
   await world.db.updateTable("databases").set({ label: "another" }).where("id", "=", other.id).execute();

@@ -43,7 +43,8 @@ test("a capture needs both scopes, and the refusal names the missing one", async
     (await world.colleague(alice.accountId, { scopes })).post(IMAGES, { disk_id: own.id });
 
   expect(await ask("images:read_write")).toMatchObject({
-    ...{ status: 401, body: { errors: [{ reason: expect.stringContaining("computes:read_only") }] } },
+    status: 401,
+    body: { errors: [{ reason: expect.stringContaining("computes:read_only") }] },
   });
   expect(await ask("computes:read_only", "images:read_only")).toMatchObject({ status: 401 });
   await nothingBegan(world);
@@ -119,7 +120,8 @@ test("a disk that no agent can read is refused, with a remedy", async () => {
   const { world, alice, host, gateway } = fixture;
   const refused = async (id: number, reason: Text): Promise<void> => {
     expect(await fixture.capture(id)).toMatchObject({
-      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: reason.text }] } },
+      status: 400,
+      body: { errors: [{ field: "disk_id", reason: reason.text }] },
     });
   };
 
@@ -139,12 +141,14 @@ test("a disk above the size limit is refused with the limit; one that just fits 
   const disk = async (size_mb: number) => (await fixture.disk(fixture.alice, { size_mb })).id;
 
   expect(await fixture.capture(await disk(101))).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/100 MB uncompressed.*101 MB/) }] } },
+    status: 400,
+    body: { errors: [{ reason: expect.stringMatching(/100 MB uncompressed.*101 MB/) }] },
   });
   expect((await fixture.capture(await disk(100))).status).toBe(200);
   await fixture.world.db.updateTable("images").set({ size_mb: 100 }).execute();
   expect(await fixture.capture(await disk(51))).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/150 MB for all.*151 MB/) }] } },
+    status: 400,
+    body: { errors: [{ reason: expect.stringMatching(/150 MB for all.*151 MB/) }] },
   });
   expect((await fixture.capture(await disk(50))).status).toBe(200);
 });
@@ -179,7 +183,9 @@ test("a repeated request with the same key is one capture", async () => {
   const { world, alice, own } = fixture;
   const send = () =>
     world.send({
-      ...{ method: "POST", url: IMAGES, payload: { disk_id: own.id } },
+      method: "POST",
+      url: IMAGES,
+      payload: { disk_id: own.id },
       headers: { authorization: `Bearer ${alice.token}`, "idempotency-key": "once" },
     });
 

@@ -36,11 +36,21 @@ export async function acceptCapture(
     const id = await nextImageId(tx);
     await admitImage(tx, by, id, images, { addMb: disk.size_mb, rawMb: disk.size_mb });
     const image = await openCapture(tx, {
-      ...{ id, compute, disk, hostId, maxBytes: rawMb * MB, requestedBy: by, at },
+      id,
+      compute,
+      disk,
+      hostId,
+      maxBytes: rawMb * MB,
+      requestedBy: by,
+      at,
       deadlineSeconds: images.captureDeadlineSeconds,
       image: {
-        ...{ label: label ?? labelOf(disk), description: description ?? null, type: "manual", expiry: null },
-        ...{ capabilities: cloud_init ? ["cloud-init"] : [], created_by: by.username },
+        label: label ?? labelOf(disk),
+        description: description ?? null,
+        type: "manual",
+        expiry: null,
+        capabilities: cloud_init ? ["cloud-init"] : [],
+        created_by: by.username,
       },
     });
     const view = viewOfImage(image, places);

@@ -91,7 +91,8 @@ test("only the disk's host gets a capture and its addresses, and may report it",
   expect(status).toBe(200);
   const folder = `images/${image.id.slice("private/".length)}/${content}`;
   expect(body.urls.map((url) => new URL(url).pathname.split("/").slice(2).join("/"))).toEqual([
-    ...[`${folder}/${chunkName(0)}`, `${folder}/${MANIFEST}`],
+    `${folder}/${chunkName(0)}`,
+    `${folder}/${MANIFEST}`,
   ]);
   expect(new URL(body.urls[0] as string).searchParams.get("X-Amz-Expires")).toBe("3600");
   expect((await fetch(body.urls[0] as string, { method: "PUT", body: "chunk" })).status).toBe(200);

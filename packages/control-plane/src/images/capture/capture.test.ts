@@ -4,16 +4,14 @@ import { texts } from "./texts.ts";
 
 const able = { state: "active", captures: true } as const;
 const facts = (change: Partial<CaptureFacts> = {}): CaptureFacts => ({
-  ...{
-    imageIsThere: true,
-    diskIsTheirs: true,
-    host: able,
-    seenSince: true,
-    state: null,
-    message: null,
-    content: null,
-    ...change,
-  },
+  imageIsThere: true,
+  diskIsTheirs: true,
+  host: able,
+  seenSince: true,
+  state: null,
+  message: null,
+  content: null,
+  ...change,
 });
 
 test.each([

@@ -20,7 +20,11 @@ const remove = ({ world, own }: Fixture, body: object = {}) =>
   world.operator.post<Removed>(`/admin/computes/${own.compute.id}/remove`, body);
 const addDisk = ({ world, own }: Fixture, disk: object) =>
   world.operator.post<{ id: number }>(`/admin/computes/${own.compute.id}/disks`, {
-    ...{ label: "more", size_mb: 9, filesystem: "ext4", device: "/dev/vg/more", ...disk },
+    label: "more",
+    size_mb: 9,
+    filesystem: "ext4",
+    device: "/dev/vg/more",
+    ...disk,
   });
 
 test("the disks of an instance that the operator removes become images that expire after a week", async () => {
@@ -68,7 +72,8 @@ test("automatic images are made beyond every limit of the account, and count tow
     await world.activities.settleCapture(id, "ended");
 
   expect((await alice.get<{ data: Image[] }>("/v4/images")).body.data.map(({ status }) => status)).toEqual([
-    ...["available", "available"],
+    "available",
+    "available",
   ]);
   expect((await fixture.capture(other.id)).status).toBe(200);
 });

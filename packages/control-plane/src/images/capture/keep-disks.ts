@@ -37,15 +37,21 @@ export async function keepDisks(
       continue;
     }
     const image = await openCapture(tx, {
-      ...{ id: await nextImageId(tx), compute, disk, hostId: compute.host_id, maxBytes: settings.rawMb * MB },
-      ...{ deadlineSeconds: settings.captureDeadlineSeconds, requestedBy: null, at },
+      id: await nextImageId(tx),
+      compute,
+      disk,
+      hostId: compute.host_id,
+      maxBytes: settings.rawMb * MB,
+      deadlineSeconds: settings.captureDeadlineSeconds,
+      requestedBy: null,
+      at,
       image: {
-        ...{
-          label: labelOf(disk),
-          description: texts.automaticDescription({ label: compute.label }).text,
-          capabilities: [],
-        },
-        ...{ created_by: "operator", type: "automatic", expiry },
+        label: labelOf(disk),
+        description: texts.automaticDescription({ label: compute.label }).text,
+        capabilities: [],
+        created_by: "operator",
+        type: "automatic",
+        expiry,
       },
     });
     kept.images.push({ id: wireIdOf(image), disk: disk.id, label: image.label, expiry });

@@ -28,24 +28,50 @@ export async function openCapture(tx: Tx, capture: NewCapture): Promise<ImageRow
   const { id, compute, disk, at, requestedBy: asked } = capture;
   const accountId = compute.account_id;
   const made = await insertImage(tx, {
-    ...{ ...capture.image, id, account_id: accountId, name: null, status: "creating", region: compute.region },
-    ...{ remove_at: capture.image.expiry, created_at: at, updated_at: at },
+    ...capture.image,
+    id,
+    account_id: accountId,
+    name: null,
+    status: "creating",
+    region: compute.region,
+    remove_at: capture.image.expiry,
+    created_at: at,
+    updated_at: at,
   });
   const operation = await openOperation(tx, {
-    ...{ accountId, kind: "captureImage", entityId: id, at, deadlineSeconds: capture.deadlineSeconds },
+    accountId,
+    kind: "captureImage",
+    entityId: id,
+    at,
+    deadlineSeconds: capture.deadlineSeconds,
   });
   await insertCapture(tx, {
-    ...{ account_id: accountId, image_id: id, operation_id: operation.id, created_at: at },
-    ...{ host_id: capture.hostId, disk_id: disk.id, device: disk.device, max_bytes: capture.maxBytes },
+    account_id: accountId,
+    image_id: id,
+    operation_id: operation.id,
+    created_at: at,
+    host_id: capture.hostId,
+    disk_id: disk.id,
+    device: disk.device,
+    max_bytes: capture.maxBytes,
   });
   await audit(tx, {
-    ...{ at, account: accountId, actor: asked?.username ?? "operator" },
-    ...{ action: "capture_image", target: targetOfImage(id) },
+    at,
+    account: accountId,
+    actor: asked?.username ?? "operator",
+    action: "capture_image",
+    target: targetOfImage(id),
     detail: { disk: disk.id, ...(asked !== null && asked.clientId !== null && { client: asked.clientId }) },
   });
   const eventId = await emit(tx, {
-    ...{ accountId, username: asked?.username ?? null, action: "disk_imagize", status: "started", at },
-    ...{ entity: entityOfCompute(compute), secondaryEntity: entityOfImage(made), operationId: operation.id },
+    accountId,
+    username: asked?.username ?? null,
+    action: "disk_imagize",
+    status: "started",
+    at,
+    entity: entityOfCompute(compute),
+    secondaryEntity: entityOfImage(made),
+    operationId: operation.id,
     requested: asked !== null,
   });
   await linkEvent(tx, operation.id, eventId);

@@ -28,12 +28,15 @@ async function captured() {
   const operation = (await world.lastOperation()).id;
   return {
     ...fixture,
-    ...{ image, path: `/v4/images/${image.id}`, desired: capture, operation },
+    image,
+    path: `/v4/images/${image.id}`,
+    desired: capture,
+    operation,
     settle: () => world.activities.settleCapture(operation, "ended"),
     async sweep(): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-      await world.clearImagesJob();
-      await world.sweepImagesJob();
+      await world.run("clearImages");
+      await world.run("sweepImages");
     },
     broken: () =>
       brokenImages(async (text) => (await sql.raw(text).execute(world.db)).rows as never, world.imageStores.all),
@@ -57,7 +60,7 @@ test("deleted while it is settled, an image is never available, has one end, and
 test("settled by three at once, a capture is settled once, and the host no longer gets it", async () => {
   await using fixture = await captured();
   const { world, host, operation } = fixture;
-  await Promise.all([fixture.settle(), fixture.settle(), world.expire.captureImage(operation)]);
+  await Promise.all([fixture.settle(), fixture.settle(), world.expire(operation)]);
   await host.poll();
 
   expect(host.known.size).toBe(0);

@@ -21,12 +21,19 @@ export async function beginImport({ db, clock, images }: BeginDeps, imageId: num
     if (image === undefined || image.account_id === null || !waitsForData(image)) return false;
     const at = clock();
     const operation = await openOperation(tx, {
-      ...{ accountId: image.account_id, kind: "importImage", entityId: imageId },
-      ...{ at, deadlineSeconds: images.importDeadlineSeconds },
+      accountId: image.account_id,
+      kind: "importImage",
+      entityId: imageId,
+      at,
+      deadlineSeconds: images.importDeadlineSeconds,
     });
     await saveImage(tx, image, { operation_id: operation.id, next_check_at: null, remove_at: null });
     await audit(tx, {
-      ...{ at, account: image.account_id, actor: "worker", action: "begin_import", target: targetOfImage(imageId) },
+      at,
+      account: image.account_id,
+      actor: "worker",
+      action: "begin_import",
+      target: targetOfImage(imageId),
       detail: { operation: operation.id },
     });
     if (image.event_id !== null) {

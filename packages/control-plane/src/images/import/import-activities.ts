@@ -81,7 +81,9 @@ function orBroken(error: unknown): "broken" {
 function retryIfBusy(error: unknown): never {
   if (!(error instanceof DomainError && error.kind === "unavailable")) throw error;
   throw ApplicationFailure.create({
-    ...{ message: "This worker imports as much as it can.", type: "Busy", category: "BENIGN" },
+    message: "This worker imports as much as it can.",
+    type: "Busy",
+    category: "BENIGN",
     nextRetryDelay: "3 seconds",
   });
 }

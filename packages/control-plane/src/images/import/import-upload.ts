@@ -72,7 +72,10 @@ async function readInto(
   const limits = limitsOf(account_id === null ? undefined : await findOwnLimits(db, account_id), images);
   const taken = await deps
     .runImporter({
-      ...{ source, expectedBytes: upload.bytes, put, signal },
+      source,
+      expectedBytes: upload.bytes,
+      put,
+      signal,
       bounds: importBoundsOf({ ...images, rawMb: limits.rawMb }),
       progress: (read) => percent(Math.floor((99 * read) / Math.max(upload.bytes, 1))),
     })

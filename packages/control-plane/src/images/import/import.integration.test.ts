@@ -254,7 +254,7 @@ test("after its deadline an import fails with a message that does not blame the 
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
   await runUploadWatcher(world);
-  await world.expire.importImage((await world.lastOperation()).id);
+  await world.expire((await world.lastOperation()).id);
 
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: texts.importDeadlineExceeded().text });
   expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: world.time.now });

@@ -54,10 +54,10 @@ async function importInTime(world: World, operationId: number, tries: number): P
 }
 
 async function runJobs(world: World): Promise<void> {
-  await world.removeImagesJob();
-  await world.clearImagesJob();
+  await world.run("removeImages");
+  await world.run("clearImages");
   await world.db.deleteFrom("image_sweeps").execute();
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   for (let n = 0; n < 3; n++) await world.copyNextImage();
 }
 

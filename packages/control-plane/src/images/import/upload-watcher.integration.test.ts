@@ -65,7 +65,9 @@ async function listener(world: World) {
   hintRoute(app, watcher.hint);
   const sendHint = (body: unknown) =>
     app.inject({
-      ...{ method: "POST", url: "/hints/objects", headers: { "content-type": "application/json" } },
+      method: "POST",
+      url: "/hints/objects",
+      headers: { "content-type": "application/json" },
       payload: JSON.stringify(body),
     });
   return {

@@ -32,7 +32,9 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
   const [command, ...rest] = await confined(bounds.cpuSeconds + SPARE_CPU_SECONDS, args);
   const { ours: chunks, theirs } = await openReadingPipe();
   const child = spawn(command, rest, {
-    ...{ env: environment, cwd: "/", detached: true },
+    env: environment,
+    cwd: "/",
+    detached: true,
     stdio: ["pipe", theirs, "pipe", "pipe", "pipe"],
   });
   theirs.destroy();

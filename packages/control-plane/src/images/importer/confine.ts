@@ -13,7 +13,11 @@ const ownNetwork = ["unshare", "--user", "--map-root-user", "--net"];
  * rights.
  */
 const limits = (cpuSeconds: number): string[] => [
-  ...["prlimit", `--cpu=${Math.ceil(cpuSeconds)}`, "--fsize=0", "--core=0", "--nofile=64"],
+  "prlimit",
+  `--cpu=${Math.ceil(cpuSeconds)}`,
+  "--fsize=0",
+  "--core=0",
+  "--nofile=64",
 ];
 /** Memory outside of the heap is bounded by the number of chunks in progress. */
 const node = [process.execPath, "--permission", "--max-old-space-size=48", "--max-semi-space-size=2"];

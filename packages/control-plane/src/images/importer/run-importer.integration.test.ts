@@ -14,8 +14,12 @@ const never = new Promise<never>(() => {});
 /** An upload that arrives completely. */
 const order = (change: Partial<ImportOrder> = {}): ImportOrder => ({
   source: Readable.from([Buffer.from(upload)], { objectMode: false }),
-  ...{ expectedBytes: upload.length, bounds: defaultBounds, signal: new AbortController().signal },
-  ...{ put: async () => {}, progress: () => {}, ...change },
+  expectedBytes: upload.length,
+  bounds: defaultBounds,
+  signal: new AbortController().signal,
+  put: async () => {},
+  progress: () => {},
+  ...change,
 });
 /** An upload that stalls after its beginning. */
 const stalled = (): Readable =>
@@ -149,7 +153,8 @@ test("few chunks are in progress at once, all are stored before the end, and lit
   );
   const outcome = await runImporter(
     order({
-      ...{ source, expectedBytes: large.length },
+      source,
+      expectedBytes: large.length,
       async put(_name, body) {
         most = Math.max(most, ++underWay);
         // All wait for the fourth, and it leaves time for a fifth to arrive.

@@ -109,7 +109,7 @@ test("a deletion reaches both stores", async () => {
   const image = await imported(world, alice, aDisk(9));
   await copyAll(world);
   await alice.delete(`/v4/images/${image.id}`);
-  await world.clearImagesJob();
+  await world.run("clearImages");
 
   expect([await both().here.keys(), await both().there.keys()]).toEqual([[], []]);
 });
@@ -121,12 +121,12 @@ test("a store that is unreachable when an image is deleted is cleared later", as
   await copyAll(world);
   await both().there.stop();
   await alice.delete(`/v4/images/${image.id}`);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   await both().there.start();
   expect(await both().there.keys()).not.toEqual([]);
 
   later(world, 30);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await both().there.keys()).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ test("an image deleted while it is copied leaves nothing", async () => {
       if (!deleted) {
         deleted = true;
         await alice.delete(`/v4/images/${image.id}`);
-        await world.clearImagesJob();
+        await world.run("clearImages");
       }
       return putWhole(...given);
     },

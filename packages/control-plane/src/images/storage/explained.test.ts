@@ -4,7 +4,13 @@ import { isExplained, type KeptImage } from "./explained.ts";
 
 const at = new Date(0);
 const image = (change: Partial<KeptImage>): KeptImage => ({
-  ...{ id: 1, region: "r", status: "pending_upload", content: null, deleted_at: null, failed_at: null, open: false },
+  id: 1,
+  region: "r",
+  status: "pending_upload",
+  content: null,
+  deleted_at: null,
+  failed_at: null,
+  open: false,
   ...change,
 });
 const available = { status: "available", content: "a" } as const;

@@ -64,12 +64,18 @@ async function remove(tx: Tx, { clock, images }: RemoveDeps, id: number): Promis
   await markImageDeleted(tx, image, now);
   await saveImage(tx, image, { next_check_at: null });
   await audit(tx, {
-    ...{ at: now, account: image.account_id, actor: "worker", action: "remove_image", target: targetOfImage(id) },
+    at: now,
+    account: image.account_id,
+    actor: "worker",
+    action: "remove_image",
+    target: targetOfImage(id),
     detail: { failed: image.failed_at !== null },
   });
   if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
-      ...{ eventId: image.event_id, status: "failed", at: now },
+      eventId: image.event_id,
+      status: "failed",
+      at: now,
       message: texts.uploadMissing({ hours: images.uploadHours }),
     });
 }

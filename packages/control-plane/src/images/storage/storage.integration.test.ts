@@ -22,12 +22,12 @@ test("an upload without data exists to the last second of its 24 hours, and is t
   const alice = await world.customer();
   const { image } = (await upload(alice)).body;
   later(world, DAY - 1);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await statusOf(alice, image)).toBe(200);
 
   later(world, 1);
-  await world.removeImagesJob();
-  await world.removeImagesJob();
+  await world.run("removeImages");
+  await world.run("removeImages");
   expect(await statusOf(alice, image)).toBe(404);
   expect(await madeEvent(world)).toMatchObject({
     status: "failed",
@@ -41,11 +41,11 @@ test("data that arrived while no worker checked are in time", async () => {
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
   later(world, DAY);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await world.openOperations()).toEqual(["importImage"]);
 
   later(world, HOUR);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   await importAll(world);
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "available" });
 });
@@ -56,12 +56,12 @@ test("while the store is unreachable no upload is given up", async () => {
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
   later(world, DAY);
   await one.store.stop();
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await statusOf(alice, image)).toBe(200);
 
   await one.store.start();
   later(world, 60);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await world.openOperations()).toEqual(["importImage"]);
 });
 
@@ -71,11 +71,11 @@ test("a failed upload stays for an hour", async () => {
   const { image } = await uploaded(world, alice, Buffer.from("no disk"));
   await importAll(world);
   later(world, HOUR - 1);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await statusOf(alice, image)).toBe(200);
 
   later(world, 1);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await statusOf(alice, image)).toBe(404);
   expect(await madeEvent(world)).toMatchObject({ status: "failed", message: "The data are not gzip." });
 });
@@ -89,11 +89,11 @@ test("an automatic image is removed when it expires, with its grants; a manual o
   const manual = await availableImage(world, alice);
   await grant(world, bob, (await imageRow(world, automatic)).id, "read_only");
   later(world, 7 * DAY - 1);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect(await statusOf(alice, automatic)).toBe(200);
 
   later(world, 1);
-  await world.removeImagesJob();
+  await world.run("removeImages");
   expect([await statusOf(alice, automatic), await statusOf(alice, manual)]).toEqual([404, 200]);
   expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
   expect((await world.events()).at(-1)).toMatchObject({ action: "image_delete", status: "notification" });
@@ -106,12 +106,12 @@ test("nothing of a deleted image stays, nor what is uploaded to it afterwards", 
   const { image, upload_to } = await uploaded(world, alice, disk);
   await importAll(world);
   await alice.delete(`/v4/images/${image.id}`);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await one.store.keys()).toEqual([]);
 
   await sendData(upload_to, disk);
   later(world, 31 * HOUR);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await one.store.keys()).toEqual([]);
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: world.time.now });
   expect(await world.db.selectFrom("image_copies").selectAll().execute()).toEqual([]);
@@ -124,12 +124,12 @@ test("a deleted image waits for an unreachable store, and is cleared when it is 
   await alice.delete(`/v4/images/${image.id}`);
   later(world, 2 * DAY);
   await one.store.stop();
-  await world.clearImagesJob();
+  await world.run("clearImages");
   await one.store.start();
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: null });
 
   later(world, 30);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await one.store.keys()).toEqual([]);
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: world.time.now });
 });
@@ -143,14 +143,14 @@ test("a deleted image is not cleared for good while its import runs", async () =
   const { id } = await world.lastOperation();
   await alice.delete(`/v4/images/${image.id}`);
   later(world, 2 * DAY);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   const { id: imageId } = await imageRow(world, image);
   await one.store.objects.put(`images/${imageId}/a-try/chunk-000000`, "late");
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: null });
 
   await world.activities.settleUpload(id, { kind: "ended" });
   later(world, 30);
-  await world.clearImagesJob();
+  await world.run("clearImages");
   expect(await one.store.keys()).toEqual([]);
 });
 
@@ -178,25 +178,31 @@ test("the daily sweep removes what no image needs, and leaves what one may need"
     .execute();
   const needed = [
     ...(await one.store.keys(`images/${available.id}/${available.content}`)),
-    ...[`uploads/${waiting.id}`, `uploads/${running.id}`, `images/${running.id}/a-try/chunk-000000`],
-    ...[`images/${(await imageRow(world, creating)).id}/a-try/chunk-000000`, "images/no-number/x", "other/1"],
+    `uploads/${waiting.id}`,
+    `uploads/${running.id}`,
+    `images/${running.id}/a-try/chunk-000000`,
+    `images/${(await imageRow(world, creating)).id}/a-try/chunk-000000`,
+    "images/no-number/x",
+    "other/1",
     "uploads/4444",
   ];
   for (const key of needed.slice(-5)) await put(key);
   const orphans = [
-    ...[`images/${available.id}/dead-try/chunk-000000`, `uploads/${available.id}`],
-    ...[`uploads/${failed.id}`, `images/${failed.id}/dead-try/manifest.json`],
+    `images/${available.id}/dead-try/chunk-000000`,
+    `uploads/${available.id}`,
+    `uploads/${failed.id}`,
+    `images/${failed.id}/dead-try/manifest.json`,
   ];
   for (const key of orphans) await put(key);
 
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   expect(await one.store.keys()).toEqual(needed.sort());
   for (const key of orphans) await put(key);
   later(world, DAY - 1);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   expect(await one.store.keys()).toEqual([...needed, ...orphans].sort());
   later(world, 1);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   expect(await one.store.keys()).toEqual(needed);
 });
 
@@ -204,11 +210,11 @@ test("objects without a row are kept for a week: our database may have been set 
   await using world = await createWorld();
   await one.store.objects.put("images/4444/a-try/chunk-000000", "x");
   later(world, 7 * DAY - 60);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   expect(await one.store.keys()).toHaveLength(1);
 
   later(world, DAY);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   expect(await one.store.keys()).toEqual([]);
 });
 
@@ -218,10 +224,10 @@ test("a sweep that did not complete is repeated within ten minutes", async () =>
   const { id } = await imageRow(world, await imported(world, alice, aDisk(1)));
   await one.store.objects.put(`uploads/${id}`, "again");
   await one.store.stop();
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
   await one.store.start();
   later(world, 600);
-  await world.sweepImagesJob();
+  await world.run("sweepImages");
 
   expect(await one.store.keys("uploads/")).toEqual([]);
 });

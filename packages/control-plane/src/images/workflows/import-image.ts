@@ -26,12 +26,14 @@ async function untilStored({ operationId, deadlineAt }: WorkflowInput): Promise<
   for (let left = deadline - Date.now(); left > 0; left = deadline - Date.now()) {
     const bounded = { scheduleToCloseTimeout: left, retry };
     const { importUpload } = proxyActivities<ImportActivities>({
-      ...{ ...bounded, startToCloseTimeout: left },
+      ...bounded,
+      startToCloseTimeout: left,
       // A dead worker is noticed after this time.
       heartbeatTimeout: "15 seconds",
     });
     const { settleUpload: settleStored } = proxyActivities<ImportActivities>({
-      ...{ ...bounded, startToCloseTimeout: "1 minute" },
+      ...bounded,
+      startToCloseTimeout: "1 minute",
     });
     try {
       const outcome = await importUpload(operationId);

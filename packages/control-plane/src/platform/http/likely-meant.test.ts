@@ -2,8 +2,17 @@ import { expect, test } from "vitest";
 import { likelyMeant } from "./likely-meant.ts";
 
 const database = [
-  ...["label", "region", "type", "engine", "cluster_size", "encrypted", "ssl_connection", "replication_type"],
-  ...["allow_list", "fork", "updates"],
+  "label",
+  "region",
+  "type",
+  "engine",
+  "cluster_size",
+  "encrypted",
+  "ssl_connection",
+  "replication_type",
+  "allow_list",
+  "fork",
+  "updates",
 ];
 
 test.each([

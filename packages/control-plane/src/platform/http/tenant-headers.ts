@@ -13,8 +13,17 @@ declare module "fastify" {
 export const SPEC_VERSION = "4.174.0";
 
 const exposed = [
-  ...["X-OAuth-Scopes", "X-Accepted-OAuth-Scopes", "X-Status", "X-Customer-UUID", "X-Spec-Version", "X-Request-Id"],
-  ...["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "X-Ignored-Fields"],
+  "X-OAuth-Scopes",
+  "X-Accepted-OAuth-Scopes",
+  "X-Status",
+  "X-Customer-UUID",
+  "X-Spec-Version",
+  "X-Request-Id",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "Retry-After",
+  "X-Ignored-Fields",
 ].join(", ");
 
 const preflight = {

@@ -26,7 +26,9 @@ test("a file is stored unchanged, whatever its bytes", async () => {
 
   for (const type of ["image/png", "IMAGE/GIF", "image/png; name=x"]) {
     const reply = await server.app.inject({
-      ...{ method: "PUT", url: "/file", payload: file },
+      method: "PUT",
+      url: "/file",
+      payload: file,
       headers: { "content-type": type },
     });
     expect(reply.json()).toEqual({ bytes: file.toString("base64") });
@@ -43,7 +45,9 @@ test.each([
   await using server = await serve();
 
   const reply = await server.app.inject({
-    ...{ method: "PUT", url: "/file", payload: Buffer.from("{}") },
+    method: "PUT",
+    url: "/file",
+    payload: Buffer.from("{}"),
     headers: type === undefined ? {} : { "content-type": type },
   });
 
@@ -62,7 +66,9 @@ test.each(["picture", "image/png, image/gif"])("%j is no media type, and the ref
   await using server = await serve();
 
   const reply = await server.app.inject({
-    ...{ method: "PUT", url: "/file", payload: Buffer.from("{}") },
+    method: "PUT",
+    url: "/file",
+    payload: Buffer.from("{}"),
     headers: { "content-type": type },
   });
 
@@ -106,7 +112,10 @@ test("other routes still accept only JSON", async () => {
 async function put(port: number, file: Buffer, hasLength: boolean) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const call = request({
-    ...{ host: "127.0.0.1", port, method: "PUT", path: "/file" },
+    host: "127.0.0.1",
+    port,
+    method: "PUT",
+    path: "/file",
     headers: { "content-type": "image/png", ...(hasLength ? { "content-length": file.length } : {}) },
   });
   call.on("response", resolve);

@@ -90,8 +90,12 @@ test("deprecated operations are marked, and conflicts are described where they c
       .map(({ each }) => each.operationId)
       .toSorted(),
   ).toEqual([
-    ...["acceptEntityTransfer", "cancelEntityTransfer", "createEntityTransfer", "listEntityTransfers"],
-    ...["updateCreditCard", "viewEntityTransfer"],
+    "acceptEntityTransfer",
+    "cancelEntityTransfer",
+    "createEntityTransfer",
+    "listEntityTransfers",
+    "updateCreditCard",
+    "viewEntityTransfer",
   ]);
   expect(all.filter(({ each }) => "409" in each.responses).map(({ path }) => path)).toEqual(["/v4/account/cancel"]);
   expect(paths["/v4/account/cancel"]?.["post"]?.responses["409"]?.description).toContain("nothing has changed");

@@ -44,7 +44,9 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
         MOORAGE_DATABASE_CA_DIR: folder,
         MOORAGE_OPERATOR_TOKEN_SHA256: sha256(OPERATOR_TOKEN).toString("hex"),
         // It only signs addresses of this store.
-        ...{ MOORAGE_S3_URL: "http://127.0.0.1:9", MOORAGE_S3_ACCESS_KEY: "nobody", MOORAGE_S3_SECRET_KEY: "nothing" },
+        MOORAGE_S3_URL: "http://127.0.0.1:9",
+        MOORAGE_S3_ACCESS_KEY: "nobody",
+        MOORAGE_S3_SECRET_KEY: "nothing",
         ...settings,
       },
       stdio: ["ignore", "pipe", "pipe"],

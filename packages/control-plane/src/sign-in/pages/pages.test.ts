@@ -19,7 +19,10 @@ const commandLineConsents = () =>
     [undefined, { userCode: hostile, address: hostile }].map((device) => [
       device === undefined ? "loopback" : "device",
       commandLineConsentPage({
-        ...{ ...at, username: hostile, scopes: ["*"], redirectsTo: "http://127.0.0.1:9000/callback" },
+        ...at,
+        username: hostile,
+        scopes: ["*"],
+        redirectsTo: "http://127.0.0.1:9000/callback",
         commandLine: { machine: hostile, label: hostile, days: 90, device },
       }),
     ]),
@@ -54,8 +57,14 @@ const pages = {
     passkeys: [{ id: 1, label: hostile, created: day, used: null }],
     tokens: [
       {
-        ...{ id: 2, label: hostile, prefix: hostile, scopes: [hostile], created: day, expires: day },
-        ...{ isOver: true, isLogin: true },
+        id: 2,
+        label: hostile,
+        prefix: hostile,
+        scopes: [hostile],
+        created: day,
+        expires: day,
+        isOver: true,
+        isLogin: true,
       },
     ],
     done: hostile,
@@ -111,7 +120,10 @@ test.each([
   ["com.example.app:/back", "com.example.app:"],
 ])("a person sees the target of %s", (redirectsTo, expected) => {
   const page = consentPage({
-    ...{ uid: "u", token: "t", username: "baker", scopes: ["databases:read_only"] },
+    uid: "u",
+    token: "t",
+    username: "baker",
+    scopes: ["databases:read_only"],
     app: { label: "App", thumbnailUrl: null, redirectsTo },
   });
   expect(page).toContain(expected);

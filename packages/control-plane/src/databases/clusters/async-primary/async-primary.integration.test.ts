@@ -99,13 +99,13 @@ test("a failed handover goes back once, in a higher term, and the next one works
   expect(await primaryTerm()).toEqual({ node: 0, term: 3, reason: "handover", from: 1 });
 
   await world.activities.endPrimaryRequest(id, "switch 1");
-  await world.expire.switchOver(id);
+  await world.expire(id);
 
   expect(await primaryTerm()).toEqual({ node: 1, term: 4, reason: "handover", from: 0 });
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed" });
   await report();
   expect(await roles()).toEqual(["secondary", "primary", "secondary"]);
-  await world.healthJob();
+  await world.run("clusterHealth");
   expect(await primaryTerm()).toEqual({ node: 1, term: 4, reason: "fenced" });
 });
 
@@ -116,13 +116,13 @@ test("a new primary whose host is unreachable cannot hand back, and stays desire
   await world.activities.requestPrimary(id, "switch 1");
   later(world, 40);
 
-  await world.expire.switchOver(id);
+  await world.expire(id);
 
   expect(await primaryTerm()).toEqual({ node: 0, term: 5, reason: "handover", from: 1 });
   await passed(0);
   await report();
   expect(await roles()).toEqual(["primary", "secondary", "secondary"]);
-  await world.healthJob();
+  await world.run("clusterHealth");
   expect(await primaryTerm()).toEqual({ node: 0, term: 5, reason: "fenced" });
 });
 

@@ -11,9 +11,11 @@ import { texts } from "../texts.ts";
 import { isAtHand } from "./cluster-health.ts";
 import { type BootstrapMember, nextOfFollowing, nextOfBootstrap } from "./bootstrapping.ts";
 import { checkSoon } from "./check-store.ts";
-import type { BootstrapInput } from "./open-repair.ts";
 import { orderId } from "./order-id.ts";
 import { reportsOf } from "./report-store.ts";
+
+/** `accept_loss`: do not wait for members on dead hosts, whatever they had. */
+export type BootstrapInput = { accept_loss?: true };
 
 /** What the workflow does next. */
 export type BootstrapProgress = { next: "wait" } | { next: "bootstrapped" } | { next: "failed"; why: string };
@@ -85,7 +87,8 @@ export const createBootstrapActivities = (engine: Engine) => {
 };
 export type BootstrapActivities = ReturnType<typeof createBootstrapActivities>;
 
-export const bootstrapGroup: Change = {
+export const bootstrap: Change = {
+  kind: "bootstrapGroup",
   audited: "bootstrap_group",
   events: ["database_group_form"],
   late: texts.bootstrapLate,
@@ -132,7 +135,10 @@ async function bootstrapMembersOf(tx: Tx, nodes: readonly NodeRow[], now: Date):
     const host = await findHost(tx, node.host_id);
     const isCurrent = node.observed_epoch === node.desired_epoch && node.observed_generation >= node.desired_generation;
     members.push({
-      ...{ node: node.id, ordinal: node.ordinal, dead: host.state === "dead", state: node.observed_state },
+      node: node.id,
+      ordinal: node.ordinal,
+      dead: host.state === "dead",
+      state: node.observed_state,
       followed: isCurrent && host.state !== "dead" && (await areReachable(tx, [node.host_id], now)),
       report: reports.get(node.id) ?? null,
       bootstrap: node.desired_spec?.cluster?.bootstrap,

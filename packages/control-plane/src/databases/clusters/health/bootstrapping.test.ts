@@ -5,22 +5,23 @@ import { type BootstrapMember, nextOfFollowing, nextOfBootstrap } from "./bootst
 
 const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const outOfGroup = (last: number, change: Partial<GroupReport> = {}): GroupReport => ({
-  ...{ state: "offline", online: 0, shared: false, gtid: `${GROUP}:1-${last}` },
+  state: "offline",
+  online: 0,
+  shared: false,
+  gtid: `${GROUP}:1-${last}`,
   ...change,
 });
 const online: GroupReport = { state: "online", online: 3, shared: true };
 const isolated: GroupReport = { state: "online", online: 1, shared: false };
 
 const member = (ordinal: number, change: Partial<BootstrapMember> = {}): BootstrapMember => ({
-  ...{
-    node: `n${ordinal}`,
-    ordinal,
-    dead: false,
-    followed: true,
-    state: "working",
-    report: outOfGroup(5),
-    bootstrap: undefined,
-  },
+  node: `n${ordinal}`,
+  ordinal,
+  dead: false,
+  followed: true,
+  state: "working",
+  report: outOfGroup(5),
+  bootstrap: undefined,
   ...change,
 });
 const running = (ordinal: number, report: GroupReport) => member(ordinal, { state: "running", report });

@@ -88,7 +88,11 @@ test("an outage of the control plane does not count as silence of the hosts", as
   const { createHealthJob } = await import("#databases/index.ts");
   const { db, clock } = world;
   const restarted = createHealthJob({
-    ...{ db, clock, hostSilentSeconds: HOST_SILENT_SECONDS, changeDeadlineSeconds: 900, restoreDeadlineSeconds: 900 },
+    db,
+    clock,
+    hostSilentSeconds: HOST_SILENT_SECONDS,
+    changeDeadlineSeconds: 900,
+    restoreDeadlineSeconds: 900,
   });
   await cluster.reportAll(TWO, TWO);
   for (const ordinal of [0, 1]) await (await cluster.hostOf(ordinal)).poll();

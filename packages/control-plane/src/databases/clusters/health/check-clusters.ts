@@ -104,7 +104,10 @@ async function notifyTenant(
   }
   const serves = health.healthy > 0;
   const notice: Notice = {
-    ...{ type: "notice", severity: serves ? "major" : "critical", message: health.tenant, body: null },
+    type: "notice",
+    severity: serves ? "major" : "critical",
+    message: health.tenant,
+    body: null,
     label: serves ? texts.degradedTitle() : texts.stoppedTitle(),
   };
   await raise(tx, about, notice, at);

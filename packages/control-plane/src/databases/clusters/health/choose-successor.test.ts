@@ -8,7 +8,12 @@ const B = "3e11fa47-71ca-11e1-9e33-000000000001";
 const outOfGroup: GroupReport = { state: "offline", online: 0, shared: false, term: 1 };
 
 const member = (ordinal: number, change: Partial<ObservedMember> = {}): ObservedMember => ({
-  ...{ node: `n${ordinal}`, ordinal, state: "working", message: null, report: null, unhealthySeconds: 2 },
+  node: `n${ordinal}`,
+  ordinal,
+  state: "working",
+  message: null,
+  report: null,
+  unhealthySeconds: 2,
   host: { name: `host-${ordinal}`, dead: false, silentSeconds: 1 },
   ...change,
 });

@@ -6,7 +6,11 @@ import { texts } from "./texts.ts";
 
 const settings = { hostSilentSeconds: 300 };
 const group = (change: Partial<GroupReport> = {}): GroupReport => ({
-  ...{ state: "online", role: "secondary", view: "v:1", online: 3, shared: true },
+  state: "online",
+  role: "secondary",
+  view: "v:1",
+  online: 3,
+  shared: true,
   ...change,
 });
 
@@ -38,7 +42,7 @@ function outOfGroup(gtid?: string): GroupReport {
 const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
 const judged = (kindsOf: readonly Kind[], change: Partial<ObservedCluster> = {}) =>
   judgeCluster(
-    { ...{ label: "db", status: "active", powered: true, busy: false }, members: kindsOf.map(member), ...change },
+    { label: "db", status: "active", powered: true, busy: false, members: kindsOf.map(member), ...change },
     settings,
   );
 
@@ -122,7 +126,9 @@ test("during an operation, and shortly after a failed one, no repair starts", ()
 
 test("a powered-off database is healthy", () => {
   expect(judged(["in no group", "in no group", "in no group"], { powered: false })).toMatchObject({
-    ...{ status: "active", next: { do: "nothing" }, tenant: null },
+    status: "active",
+    next: { do: "nothing" },
+    tenant: null,
   });
 });
 

@@ -60,7 +60,9 @@ export function judgeCluster(cluster: ObservedCluster, settings: HealthSettings)
     return { healthy, status: isIdle && isWell ? "active" : cluster.status, next, tenant: null, operator: null };
   const primary = cluster.asynch?.primary;
   return {
-    ...{ healthy, status: "degraded", next },
+    healthy,
+    status: "degraded",
+    next,
     tenant: noticeOf(cluster.label, members, next, primary),
     operator: adviceOf(members, next, primary),
   };

@@ -25,7 +25,9 @@ export const listFailoverPage = (
   filter: Filter,
 ) =>
   listPage(changesOf(db, owner.accountId, owner.databaseId), {
-    ...{ page, filter, columns },
+    page,
+    filter,
+    columns,
     lastly: { by: "primary_changes.id", direction: "desc" },
   });
 

@@ -22,7 +22,11 @@ test("a failover is one event, whoever reports it first; later reports add when 
     results: 1,
     data: [
       {
-        ...{ planned: false, from_node: 0, to_node: 1, transactions_lost: 0, gtid_before: "a:1-9" },
+        planned: false,
+        from_node: 0,
+        to_node: 1,
+        transactions_lost: 0,
+        gtid_before: "a:1-9",
         phases: { missed: 900, elected: 6001, led: 6201, all_led: 6202 },
       },
     ],
@@ -92,10 +96,15 @@ test("reporting hosts and a health check do not deadlock", async () => {
 
   for (let n = 0; n < 10; n++) {
     const reports = [0, 1, 2].map((by) => cluster.change(n % 2, (n + 1) % 2, by));
-    await Promise.all([...reports, cluster.reportAll({}, {}, { view: `${n}` }), world.healthJob(), world.healthJob()]);
+    await Promise.all([
+      ...reports,
+      cluster.reportAll({}, {}, { view: `${n}` }),
+      world.run("clusterHealth"),
+      world.run("clusterHealth"),
+    ]);
     world.time.now = new Date(world.time.now.getTime() + 8000);
   }
-  await world.healthJob();
+  await world.run("clusterHealth");
 
   expect((await failovers(cluster)).results).toBe(10);
   expect(await failoverEvents(cluster)).toHaveLength(10);

@@ -27,8 +27,17 @@ export async function saveLostTransactions(
     await tx
       .insertInto("lost_transactions")
       .values({
-        ...{ account_id, database_id: id, timeline_id, node_id: node, name, gtid, transactions, bytes, sha256 },
-        ...{ saved_at: now, expires_at: new Date(now.getTime() + KEPT_MS) },
+        account_id,
+        database_id: id,
+        timeline_id,
+        node_id: node,
+        name,
+        gtid,
+        transactions,
+        bytes,
+        sha256,
+        saved_at: now,
+        expires_at: new Date(now.getTime() + KEPT_MS),
       })
       .onConflict((conflict) => conflict.columns(["timeline_id", "name"]).doNothing())
       .execute();
@@ -59,9 +68,16 @@ export async function listLostTransactions(db: Db | Tx, databaseId: number) {
     .orderBy("name")
     .execute();
   return rows.map((row) => ({
-    ...{ name: row.name, timeline: row.timeline_id, node: row.ordinal, transactions: row.transactions },
-    ...{ bytes: row.bytes, sha256: row.sha256, gtid: row.gtid },
-    ...{ saved: toTimestamp(row.saved_at), kept_until: toTimestamp(row.expires_at), object: keyOf(row) },
+    name: row.name,
+    timeline: row.timeline_id,
+    node: row.ordinal,
+    transactions: row.transactions,
+    bytes: row.bytes,
+    sha256: row.sha256,
+    gtid: row.gtid,
+    saved: toTimestamp(row.saved_at),
+    kept_until: toTimestamp(row.expires_at),
+    object: keyOf(row),
   }));
 }
 

@@ -66,8 +66,12 @@ async function notifyChange(
   const name = loss.lost === null ? undefined : loss.saved;
   const saved = name === undefined ? undefined : await findLostTransactions(tx, change.group_id, name);
   const event = await emit(tx, {
-    ...{ accountId: database.account_id, username: null, action: "database_failover", status: "notification" },
-    ...{ entity: entityOf(database), at: now },
+    accountId: database.account_id,
+    username: null,
+    action: "database_failover",
+    status: "notification",
+    entity: entityOf(database),
+    at: now,
     ...(operation === undefined ? {} : { operationId: operation.id }),
     message: receiptOf({ ...change, loss, saved, from, to, planned }),
   });

@@ -61,7 +61,11 @@ export async function observeMembers(
     const of = rows.find((row) => row.id === id);
     const lastSeenAt = Math.max(of?.seen_at?.getTime() ?? 0, since?.getTime() ?? 0);
     return {
-      ...{ node: id, ordinal, state: observed_state, message: observed_message, report: of?.report ?? null },
+      node: id,
+      ordinal,
+      state: observed_state,
+      message: observed_message,
+      report: of?.report ?? null,
       host: { name: of?.name ?? "", dead: of?.state === "dead", silentSeconds: secondsSince(new Date(lastSeenAt)) },
       unhealthySeconds: secondsSince(of?.unhealthy_since ?? now),
       recloning: desired_spec?.cluster?.reclone !== undefined,

@@ -1,14 +1,11 @@
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { openWork } from "../../changes/open-work.ts";
+import { type BootstrapInput, bootstrap } from "./bootstrap-activities.ts";
 import type { Next } from "./cluster-health.ts";
+import { type ReplaceInput, replacement } from "./replace-activities.ts";
 
 type Deadlines = { changeDeadlineSeconds: number; restoreDeadlineSeconds: number };
-
-/** The input of a replacement. */
-export type ReplaceInput = { node: string; ordinal: number };
-/** `accept_loss`: do not wait for members on dead hosts, whatever they had. */
-export type BootstrapInput = { accept_loss?: true };
 
 /** Opens the repair of a cluster, if there is one to do. */
 export async function openRepair(
@@ -20,8 +17,9 @@ export async function openRepair(
 ): Promise<void> {
   const common = { username: null, at } as const;
   if (next.do === "replace")
-    await openWork(tx, database, {
-      ...{ ...common, kind: "replaceNode", detail: { node: next.node } },
+    await openWork(tx, database, replacement, {
+      ...common,
+      detail: { node: next.node },
       input: { node: next.node, ordinal: next.ordinal } satisfies ReplaceInput,
       // A replacement copies all data.
       deadlineSeconds: deadlines.restoreDeadlineSeconds,
@@ -36,6 +34,9 @@ export const openBootstrap = (
   input: BootstrapInput,
   times: { at: Date; deadlineSeconds: number },
 ): Promise<void> =>
-  openWork(tx, database, {
-    ...{ ...times, username: null, kind: "bootstrapGroup", detail: input, input },
+  openWork(tx, database, bootstrap, {
+    ...times,
+    username: null,
+    detail: input,
+    input,
   });

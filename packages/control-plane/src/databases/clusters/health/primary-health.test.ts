@@ -8,7 +8,12 @@ const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const TERM = 4;
 
 const group = (change: Partial<GroupReport> = {}): GroupReport => ({
-  ...{ state: "online", role: "secondary", view: "v.4", online: 3, shared: true, term: TERM },
+  state: "online",
+  role: "secondary",
+  view: "v.4",
+  online: 3,
+  shared: true,
+  term: TERM,
   ...change,
 });
 const outOfGroup = (change: Partial<GroupReport> = {}): GroupReport =>
@@ -50,7 +55,11 @@ const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kin
 const judged = (kindsOf: readonly Kind[], change: Partial<ObservedCluster> = {}, primary: Partial<PrimaryTerm> = {}) =>
   judgeCluster(
     {
-      ...{ label: "db", status: "degraded", powered: true, busy: false, members: kindsOf.map(member) },
+      label: "db",
+      status: "degraded",
+      powered: true,
+      busy: false,
+      members: kindsOf.map(member),
       asynch: { primary: { node: "n0", term: TERM, reason: "fenced", ...primary }, archived: "" },
       ...change,
     },

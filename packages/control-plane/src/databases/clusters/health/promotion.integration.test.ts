@@ -22,7 +22,10 @@ async function asynchCluster(world: World) {
   const timeline = first.cluster?.group as string;
   const uuid = `${timeline.slice(0, 19)}0000-000000000000`;
   return {
-    ...{ ...cluster, specs, uuid, timeline },
+    ...cluster,
+    specs,
+    uuid,
+    timeline,
     /** All hosts that are not silent report their members, until nothing changes any more. */
     async live(): Promise<void> {
       for (let times = 0; times < 2; times++)
@@ -176,8 +179,13 @@ test("what only the old primary has is saved, named in one event, and deleted af
   const view = `${cluster.timeline.slice(0, 8)}.2`;
   for (const by of [1, 2]) await cluster.change(0, 2, by, { view });
   const errant: Partial<GroupReport> = {
-    ...{ state: "offline", online: 0, shared: false, term: 2, fenced: 1 },
-    ...{ gtid: `${cluster.uuid}:1-9`, errant: `${cluster.uuid}:6-9` },
+    state: "offline",
+    online: 0,
+    shared: false,
+    term: 2,
+    fenced: 1,
+    gtid: `${cluster.uuid}:1-9`,
+    errant: `${cluster.uuid}:6-9`,
   };
   await cluster.reportMember(0, errant);
   await cluster.after(40);

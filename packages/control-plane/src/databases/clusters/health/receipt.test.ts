@@ -47,8 +47,14 @@ const aftermath = (kind: string, minutes: number) => {
     kind in olds && olds[kind] === undefined
       ? undefined
       : {
-          ...{ node: "n0", ordinal: 0, state: "working", message: null, report: null, unhealthySeconds: 40 },
-          ...{ host: { name: "h", dead: false, silentSeconds: 1 }, condition: "recovering" },
+          node: "n0",
+          ordinal: 0,
+          state: "working",
+          message: null,
+          report: null,
+          unhealthySeconds: 40,
+          host: { name: "h", dead: false, silentSeconds: 1 },
+          condition: "recovering",
           ...olds[kind],
         };
   return { planned: false, timeline: TIMELINE, old, now: new Date(Date.parse(at) + minutes * 60_000) };
@@ -81,7 +87,13 @@ test("a planned change loses nothing, and after a change of timeline the loss is
 
 test("saved lost transactions are named, with their expiry", () => {
   const receipt = receiptOf({
-    ...{ from: 0, to: 1, planned: false, reports: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
+    from: 0,
+    to: 1,
+    planned: false,
+    reports: {},
+    gtid_before: null,
+    gtid_after: null,
+    loss: { lost: 4 },
     saved: { name: "lost/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
   });
   expect(receipt).toEqual({
@@ -92,8 +104,13 @@ test("saved lost transactions are named, with their expiry", () => {
 
 test("a long GTID set is cut, and an unknown loss is stated as unknown", () => {
   const receipt = receiptOf({
-    ...{ from: 0, to: 2, planned: true, reports: {}, loss: unknown(texts.lossUnknownHostGone()) },
-    ...{ gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`, gtid_after: null },
+    from: 0,
+    to: 2,
+    planned: true,
+    reports: {},
+    loss: unknown(texts.lossUnknownHostGone()),
+    gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`,
+    gtid_after: null,
   });
   expect(receipt.text).toMatch(
     /^Planned switchover from node 0 to node 2\. Transactions lost: unknown, because the host of the old primary is gone\. GTID before: /,

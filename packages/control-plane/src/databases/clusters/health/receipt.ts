@@ -21,7 +21,9 @@ export function phasesOf(reports: Reports): Phases {
   const first = (timings: readonly number[]): number | null => (timings.length === 0 ? null : Math.min(...timings));
   const led = every("led");
   return {
-    ...{ missed: first(every("missed")), elected: first(every("elected")), led: first(led) },
+    missed: first(every("missed")),
+    elected: first(every("elected")),
+    led: first(led),
     all_led: led.length === 0 ? null : Math.max(...led),
   };
 }
@@ -80,9 +82,12 @@ type Receipt = Pick<ChangeRow, "reports" | "gtid_before" | "gtid_after"> & {
 /** The message of the event. */
 export function receiptOf({ from, to, planned, reports, gtid_before, gtid_after, loss, saved }: Receipt): Text {
   return (planned ? texts.switchoverReceipt : texts.failoverReceipt)({
-    ...{ from, to, phases: phasesOf(reports) },
+    from,
+    to,
+    phases: phasesOf(reports),
     lost: loss.lost ?? texts.lossUnknown({ why: loss.why.text }).text,
     saved: saved === undefined ? null : { name: saved.name, until: toTimestamp(saved.expires_at) },
-    ...{ gtidBefore: shorten(gtid_before), gtidAfter: shorten(gtid_after) },
+    gtidBefore: shorten(gtid_before),
+    gtidAfter: shorten(gtid_after),
   });
 }

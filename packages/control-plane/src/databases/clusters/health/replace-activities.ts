@@ -10,9 +10,11 @@ import { isAtHand, judgeCluster } from "./cluster-health.ts";
 import { isReachable } from "./member-condition.ts";
 import { donorOf, hasStopped } from "./donor.ts";
 import { checkSoon } from "./check-store.ts";
-import type { ReplaceInput } from "./open-repair.ts";
 import { orderId } from "./order-id.ts";
 import { observeCluster, observeMembers } from "./observe-cluster.ts";
+
+/** The input of a replacement. */
+export type ReplaceInput = { node: string; ordinal: number };
 
 /** Why nothing was replaced. */
 export type Unreplaced = "no room" | "not needed" | "overtaken";
@@ -65,8 +67,13 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
     const fresh = await allocateReplacement(
       tx,
       {
-        ...{ accountId: database.account_id, databaseId: database.id, region: database.region },
-        ...{ ordinal: old.ordinal, port: old.port, memory_mb: plan.memory_mb, disk_mb: plan.disk_mb },
+        accountId: database.account_id,
+        databaseId: database.id,
+        region: database.region,
+        ordinal: old.ordinal,
+        port: old.port,
+        memory_mb: plan.memory_mb,
+        disk_mb: plan.disk_mb,
       },
       clock(),
     );
@@ -101,7 +108,8 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
 };
 export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
 
-export const replaceNode: Change = {
+export const replacement: Change = {
+  kind: "replaceNode",
   audited: "replace_node",
   events: ["database_node_replace"],
   late: texts.replacementLate,

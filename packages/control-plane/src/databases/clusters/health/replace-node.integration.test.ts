@@ -70,12 +70,12 @@ test("the room on the old host stays reserved until it confirms the removal, whe
   await cluster.untilEnded("replaceNode");
   const reserved = async () => (await world.hostRow(old.host_id)).reserved_memory_mb;
 
-  await world.releaseJob();
-  await world.healthJob();
+  await world.run("release");
+  await world.run("clusterHealth");
   expect(await reserved()).toBe(old.memory_mb);
 
   await comeBack();
-  await world.releaseJob();
+  await world.run("release");
   expect(await reserved()).toBe(0);
   expect((await cluster.specs()).map(({ tombstone }) => tombstone)).toEqual([undefined, undefined, undefined]);
 });
@@ -93,7 +93,7 @@ test("the node of a dead host is replaced at once, and its room is free", async 
   expect(await world.operator.post(`/admin/hosts/${name}/dead`, {})).toMatchObject({ status: 200, body: { nodes: 1 } });
   await cluster.checkAfter(6, [0, 1]);
   await cluster.untilEnded("replaceNode");
-  await world.healthJob();
+  await world.run("clusterHealth");
 
   expect((await world.hostRow(old.host_id)).reserved_memory_mb).toBe(0);
 });
@@ -188,13 +188,14 @@ async function opened(world: Awaited<ReturnType<typeof newWorld>>, node: string)
   const { id } = await world.db
     .insertInto("operations")
     .values({
-      ...{ account_id, entity_id: database_id, kind: "replaceNode", input: JSON.stringify({ node, ordinal: 2 }) },
-      ...{
-        created_at: world.time.now,
-        deadline_at: world.time.now,
-        sweep_at: world.time.now,
-        started_at: world.time.now,
-      },
+      account_id,
+      entity_id: database_id,
+      kind: "replaceNode",
+      input: JSON.stringify({ node, ordinal: 2 }),
+      created_at: world.time.now,
+      deadline_at: world.time.now,
+      sweep_at: world.time.now,
+      started_at: world.time.now,
     } as never)
     .returning("id")
     .executeTakeFirstOrThrow();

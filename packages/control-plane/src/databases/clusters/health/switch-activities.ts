@@ -70,7 +70,8 @@ export type SwitchActivities = ReturnType<typeof createSwitchActivities>;
 
 const refused = (why: string): Taken<PrimaryRequest> => ({ answer: { state: "refused", why } });
 
-export const switchOver: Change = {
+export const switchover: Change = {
+  kind: "switchOver",
   audited: "switch_over_database",
   events: ["database_switchover"],
   late: texts.switchoverLate,

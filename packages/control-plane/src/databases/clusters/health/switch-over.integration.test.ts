@@ -42,8 +42,13 @@ test("a requested change is reported as planned, with its operation", async () =
   await cluster.untilEnded("switchOver");
   const [from, to] = [await cluster.nodeAt(0), await cluster.nodeAt(1)];
   await cluster.reportChange({
-    ...{ node: to.id, group: to.desired_spec?.cluster?.group as string, view: "v:1", from: from.id, to: to.id },
-    ...{ at: world.time.now.toISOString(), phases: { elected: 20, led: 300 } },
+    node: to.id,
+    group: to.desired_spec?.cluster?.group as string,
+    view: "v:1",
+    from: from.id,
+    to: to.id,
+    at: world.time.now.toISOString(),
+    phases: { elected: 20, led: 300 },
   });
   await cluster.checkAfter(1, [0, 1, 2]);
 
@@ -67,8 +72,13 @@ test("an asynchronous cluster hands over in a higher term, and the change is rep
   expect(await primaries()).toEqual([primary, primary, primary]);
   expect([await cluster.status(), (await world.lastOperation()).outcome]).toEqual(["active", "done"]);
   await cluster.reportChange({
-    ...{ node: to.id, group: to.desired_spec?.cluster?.group as string, view: "v:2", from: from.id, to: to.id },
-    ...{ at: world.time.now.toISOString(), phases: { elected: 20, led: 300 } },
+    node: to.id,
+    group: to.desired_spec?.cluster?.group as string,
+    view: "v:2",
+    from: from.id,
+    to: to.id,
+    at: world.time.now.toISOString(),
+    phases: { elected: 20, led: 300 },
   });
   await cluster.checkAfter(1, [0, 1, 2]);
   const { body } = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);
@@ -84,7 +94,7 @@ test("when the group does not follow, the previous primary stays, and the reques
   await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
   await cluster.alice.post(`${cluster.database.url}/switchover`);
   await until(async () => (await cluster.specs()).some(({ cluster: desired }) => desired?.make_primary !== undefined));
-  await world.expire.switchOver((await world.lastOperation()).id);
+  await world.expire((await world.lastOperation()).id);
 
   expect(await cluster.status()).toBe("active");
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed" });
@@ -119,6 +129,7 @@ test("a database of one node has no other to switch to", async () => {
   const { alice, database } = await databaseFixture(world);
 
   expect(await alice.post(`${database.url}/switchover`)).toMatchObject({
-    ...{ status: 400, body: { errors: [{ reason: texts.switchoverSingleNode().text }] } },
+    status: 400,
+    body: { errors: [{ reason: texts.switchoverSingleNode().text }] },
   });
 });

@@ -10,6 +10,7 @@ import { openWork } from "../../changes/open-work.ts";
 import { isCluster } from "../cluster-spec.ts";
 import { texts } from "../texts.ts";
 import { observeMembers } from "./observe-cluster.ts";
+import { switchover } from "./switch-activities.ts";
 import { choosePrimary } from "./switchable.ts";
 
 export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDeadlineSeconds: number };
@@ -31,8 +32,9 @@ export async function switchOver(deps: SwitchDeps, by: Principal, id: number, id
     const chosen = choosePrimary(await observeMembers(tx, database, { now: at }));
     if ("refused" in chosen) throw refused(texts.switchoverNotPossible({ why: chosen.refused.text }));
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("switchover"), updated_at: at });
-    await openWork(tx, database, {
-      ...{ kind: "switchOver", username: by.username, at },
+    await openWork(tx, database, switchover, {
+      username: by.username,
+      at,
       deadlineSeconds: deps.updateDeadlineSeconds,
     });
     await idempotency.keep(tx, {});

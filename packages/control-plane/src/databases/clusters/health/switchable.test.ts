@@ -5,7 +5,11 @@ import type { ObservedMember } from "./member-condition.ts";
 import { choosePrimary } from "./switchable.ts";
 
 const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSeconds = 1): ObservedMember => ({
-  ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, unhealthySeconds: 0 },
+  node: `n${ordinal}`,
+  ordinal,
+  state: "running",
+  message: null,
+  unhealthySeconds: 0,
   host: { name: `host-${ordinal}`, dead: false, silentSeconds },
   report: { state: "online", online: 3, shared: true, primary: "n0", view: "v", backlog_seconds: 0, ...change },
 });

@@ -21,9 +21,13 @@ type Receipt = {
   gtidAfter: string | null;
 };
 const RECEIPT: Receipt = {
-  ...{ from: 0, to: 1, phases: { missed: 900, elected: 1200, led: 1400, all_led: 1500 } },
-  ...{ lost: 4, saved: { name: "lost/2.ab", until: "2026-01-08T00:00:00" } },
-  ...{ gtidBefore: "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77", gtidAfter: null },
+  from: 0,
+  to: 1,
+  phases: { missed: 900, elected: 1200, led: 1400, all_led: 1500 },
+  lost: 4,
+  saved: { name: "lost/2.ab", until: "2026-01-08T00:00:00" },
+  gtidBefore: "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77",
+  gtidAfter: null,
 };
 const SWITCHOVER: Receipt = { ...RECEIPT, lost: 0, saved: null };
 

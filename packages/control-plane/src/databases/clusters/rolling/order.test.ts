@@ -7,14 +7,22 @@ const NAMES = ["zero", "one", "two"] as const;
 type Name = (typeof NAMES)[number];
 
 const inGroup = (primary: Name, view = "7"): GroupReport => ({
-  ...{ state: "online", view, primary, online: 3, shared: true },
+  state: "online",
+  view,
+  primary,
+  online: 3,
+  shared: true,
 });
 const away: GroupReport = { state: "away", online: 0, shared: false };
 
 /** All three healthy, the first one primary, and none changed yet, except for the overrides. */
 const cluster = (primary: Name, changed: Partial<Record<Name, Partial<RollingMember>>> = {}): RollingMember[] =>
   NAMES.map((node, ordinal) => ({
-    ...{ node, ordinal, sent: false, progress: { state: "observed" }, group: inGroup(primary) },
+    node,
+    ordinal,
+    sent: false,
+    progress: { state: "observed" },
+    group: inGroup(primary),
     ...changed[node],
   }));
 
@@ -57,7 +65,8 @@ describe("the order", () => {
     expect(walk(cluster("zero", { one: sent }), inTime)).toEqual(["two", "switch", "zero"]);
     expect(walk(cluster("zero", { zero: sent }), inTime)).toEqual(["one", "two"]);
     expect(nextStep(cluster("zero", { zero: sent, one: sent, two: sent }), inTime)).toEqual({
-      ...{ step: "end", done: true },
+      step: "end",
+      done: true,
     });
   });
 
@@ -91,7 +100,8 @@ describe("three healthy members before every step", () => {
   test("at the deadline three changed members are enough, whatever their group reports", () => {
     const group = { ...sent, group: away };
     expect(nextStep(cluster("zero", { zero: sent, one: sent, two: group }), { ...inTime, timeIsShort: true })).toEqual({
-      ...{ step: "end", done: true },
+      step: "end",
+      done: true,
     });
   });
 });
@@ -155,10 +165,12 @@ describe("the way back", () => {
     expect(nextStep(cluster("zero", all), back)).toMatchObject({ step: "end", done: false });
     expect(nextStep(cluster("zero", { ...all, two: failed }), back)).toMatchObject({ step: "end", done: false });
     expect(nextStep(cluster("zero", { one: pending }), { ...back, stepIsLate: true })).toMatchObject({
-      ...{ step: "end", done: false },
+      step: "end",
+      done: false,
     });
     expect(nextStep(cluster("zero", { one: sent }), { ...back, timeIsShort: true })).toMatchObject({
-      ...{ step: "end", done: false },
+      step: "end",
+      done: false,
     });
   });
 

@@ -44,7 +44,9 @@ export const createRollActivities = (engine: Engine) => {
     const [reports, phases] = [await reportsOf(tx, nodes), await findPhases(tx, operation.id)];
     const members = nodes.map(
       (node): RollingMember => ({
-        ...{ node: node.id, ordinal: node.ordinal, sent: hasVersion(node.desired_spec, versionOf(database, version)) },
+        node: node.id,
+        ordinal: node.ordinal,
+        sent: hasVersion(node.desired_spec, versionOf(database, version)),
         progress: progressIn(phases, phaseOf(course.direction, node.id), node),
         group: reports.get(node.id) ?? null,
       }),

@@ -99,7 +99,9 @@ test.each([
 
   expect(await fixture.view()).toMatchObject({ status: "active", type: CLUSTER_PLAN, updates: { pending: [{}] } });
   expect((await world.events()).at(-1)).toMatchObject({
-    ...{ status: "failed", message: expected.text, message_code: expected.code },
+    status: "failed",
+    message: expected.text,
+    message_code: expected.code,
   });
   expect(fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
   expect(fixture.members.careless()).toEqual([]);

@@ -25,7 +25,11 @@ async function createFixture(world: World, fails?: (spec: NodeSpec) => string | 
   await members.report(world, hosts);
   const nodes = async () => (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
   return {
-    ...{ alice, hosts, members, database, nodes },
+    alice,
+    hosts,
+    members,
+    database,
+    nodes,
     row: () => world.databaseRow(database.id),
     versions: async () =>
       (await nodes()).map(({ desired_spec }) => `${desired_spec?.database.plan} ${desired_spec?.engine.image[0]}`),
@@ -121,7 +125,7 @@ test("given up during a switchover, an asynchronous cluster returns to its previ
   expect(await world.activities.advanceRoll(id)).toMatchObject({ next: "switch", phase: "switch 1" });
   await world.activities.requestPrimary(id, "switch 1");
 
-  await world.expire.patchDatabase(id);
+  await world.expire(id);
 
   const [first, second] = (await fixture.nodes()).map(({ id: node }) => node);
   const primary = { node: first, term: 3, reason: "handover", from: second };
@@ -193,7 +197,8 @@ test.each(failures)(
     for (const { id } of fixture.hosts)
       expect(await world.hostRow(id)).toMatchObject({ reserved_memory_mb: 2048, reserved_disk_mb: 20_480 });
     expect((await world.events()).at(-1)).toMatchObject({
-      ...{ status: "failed", message: databaseTexts.resizeFailed({ why: "it is broken" }).text },
+      status: "failed",
+      message: databaseTexts.resizeFailed({ why: "it is broken" }).text,
     });
   },
 );
@@ -302,7 +307,7 @@ test("a window that ends in the middle pauses after the current node, and the ne
   await using world = await newWorld();
   const fixture = await createFixture(world);
   world.time.now = new Date(`${SUNDAY}T22:48:00Z`);
-  await world.patchJob();
+  await world.run("patches");
   await world.activities.applyChange(await fixture.operation());
   expect((await world.lastOperation()).deadline_at).toEqual(new Date(`${SUNDAY}T23:00:00Z`));
   await world.activities.advanceRoll(await fixture.operation());
@@ -321,7 +326,7 @@ test("a window that ends in the middle pauses after the current node, and the ne
     updates: { pending: [{ planned_for: "2026-11-29T20:00:00" }] },
   });
   world.time.now = new Date("2026-11-29T20:00:00Z");
-  await world.patchJob();
+  await world.run("patches");
   await roll(world, fixture);
   expect(fixture.members.restarted()).toEqual([1, 2, 0]);
   expect(await fixture.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
@@ -343,7 +348,7 @@ test("after an interrupted patch whose image was withdrawn, the next window make
     updates: { pending: [{ planned_for: `${SUNDAY}T20:00:00` }] },
   });
   world.time.now = new Date(`${SUNDAY}T20:00:00Z`);
-  await world.patchJob();
+  await world.run("patches");
   await roll(world, fixture);
   expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
   expect(await fixture.row()).toMatchObject({ status: "active", image: MADE_WITH, patch_due_at: null });
@@ -356,16 +361,18 @@ test("given up by the sweeper, no node restarts: each keeps its version and room
   await world.activities.applyChange(await fixture.operation());
   await step(world, fixture);
 
-  await world.expire.resizeDatabase(await fixture.operation());
+  await world.expire(await fixture.operation());
   await reset(world, fixture);
 
   expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${LARGE.id} a`, `${CLUSTER_PLAN} a`]);
   expect((await fixture.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 4096, 2048]);
   expect(await fixture.row()).toMatchObject({
-    ...{ status: "active", plan: CLUSTER_PLAN, patch_due_at: new Date(`${SUNDAY}T20:00:00Z`) },
+    status: "active",
+    plan: CLUSTER_PLAN,
+    patch_due_at: new Date(`${SUNDAY}T20:00:00Z`),
   });
   world.time.now = new Date(`${SUNDAY}T20:00:00Z`);
-  await world.patchJob();
+  await world.run("patches");
   await roll(world, fixture);
   expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
   expect((await fixture.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 2048, 2048]);

@@ -12,7 +12,9 @@ const OUTPUT_BYTES = 256 * 1024;
  * mode two waiting pieces would be copied into one.
  */
 const options: ZlibOptions & TransformOptions = {
-  ...{ chunkSize: OUTPUT_BYTES, readableObjectMode: true, readableHighWaterMark: 2 },
+  chunkSize: OUTPUT_BYTES,
+  readableObjectMode: true,
+  readableHighWaterMark: 2,
 };
 /** The most output of one call, and how much input it gets at a time: most members need less. */
 const [SMALL_BYTES, SMALL_STEP_BYTES] = [128 * 1024, 16 * 1024];
@@ -65,7 +67,9 @@ async function feed(inflate: InflateRaw, input: Input): Promise<void> {
 export function inflateSmall(input: Input): Buffer | undefined {
   try {
     const { buffer, engine } = inflateRawSync(input.rest, {
-      ...{ info: true, maxOutputLength: SMALL_BYTES, chunkSize: SMALL_STEP_BYTES },
+      info: true,
+      maxOutputLength: SMALL_BYTES,
+      chunkSize: SMALL_STEP_BYTES,
     }) as unknown as { buffer: Buffer; engine: InflateRaw };
     input.use(engine.bytesWritten);
     return buffer;

@@ -9,8 +9,13 @@ import type { TestFile } from "./gzip-file.ts";
 const MB = 1024 * 1024;
 
 export const defaultBounds: ImportBounds = {
-  ...{ uploadBytes: 5_000_000_000, rawBytes: 6144 * MB, keptBytes: 6144 * MB },
-  ...{ members: 196_608, cpuSeconds: 600, seconds: 600, memoryBytes: 200 * MB },
+  uploadBytes: 5_000_000_000,
+  rawBytes: 6144 * MB,
+  keptBytes: 6144 * MB,
+  members: 196_608,
+  cpuSeconds: 600,
+  seconds: 600,
+  memoryBytes: 200 * MB,
 };
 /** With these a bomb is detected sooner. */
 export const smallBounds: ImportBounds = { ...defaultBounds, rawBytes: 64 * MB, keptBytes: 32 * MB };
@@ -20,7 +25,10 @@ export async function importFile(file: TestFile, bounds: ImportBounds) {
   const stored = new Map<string, Buffer>();
   const outcome: ImportOutcome = await runImporter({
     source: Readable.from(copies(file), { objectMode: false, highWaterMark: MB }),
-    ...{ expectedBytes: file.bytes, bounds, progress: () => {}, signal: new AbortController().signal },
+    expectedBytes: file.bytes,
+    bounds,
+    progress: () => {},
+    signal: new AbortController().signal,
     put: async (name, body) => void stored.set(name, Buffer.from(body)),
   });
   return { outcome, stored, readBack: () => hashOf(outcome, stored) };

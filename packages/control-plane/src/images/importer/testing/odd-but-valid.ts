@@ -67,7 +67,10 @@ export const oddButValid: Record<string, GoodFile> = {
     raw: () => times(3, zeros(2 * MB)),
   },
   "every field that a header can have": alone(() => noise(MB), {
-    ...{ extra: noise(65_535), name: "n".repeat(32_767), comment: "c".repeat(32_767), hasSum: true },
+    extra: noise(65_535),
+    name: "n".repeat(32_767),
+    comment: "c".repeat(32_767),
+    hasSum: true,
   }),
   "blocks that were stored as they are": alone(() => noise(MB), { level: constants.Z_NO_COMPRESSION }),
   "4 GB and a sector of zeros in one member, whose length no longer fits": {
