@@ -109,7 +109,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
     /** Object names: of a log, or of a part of the last copy. */
     keyOfLog: (name: string): string => keys.get(name) ?? "",
     keyOfPart: (number: number): string => partName(copied, number),
-    close: (): void => rmSync(folder, { recursive: true, force: true }),
+    close: (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
   };
 }
 export type HandMadeArchive = ReturnType<typeof handMadeArchive>;

@@ -98,7 +98,7 @@ export async function startObjectStore(address = "127.0.0.1") {
     async close(): Promise<void> {
       client.destroy();
       await stop();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }

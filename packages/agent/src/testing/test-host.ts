@@ -168,7 +168,8 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       tidy(`ip link delete ${name}`);
       tidy(`ip netns delete ${name}`);
       tidy(`grep -o '${dir}[^ ]*' /proc/mounts | sort -r | xargs -r -n1 umount`);
-      rmSync(dir, { recursive: true, force: true });
+      // A container's monitor may still be writing.
+      rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }

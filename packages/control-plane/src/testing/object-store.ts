@@ -89,7 +89,7 @@ export async function startObjectStore() {
     async [Symbol.asyncDispose]() {
       objects.close();
       await stop();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }

@@ -72,7 +72,7 @@ export async function setup(project: TestProject): Promise<void> {
   stop = async () => {
     server.kill("SIGQUIT");
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
   await untilServing(`postgres://postgres@127.0.0.1:${port}/postgres`, () => server.exitCode !== null);
 

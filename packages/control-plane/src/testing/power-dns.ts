@@ -98,7 +98,7 @@ export async function startPowerDns(zone: string) {
       (await resolver.resolve4(name, { ttl: true }))[0]?.ttl,
     async [Symbol.asyncDispose]() {
       await stop();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }

@@ -36,7 +36,7 @@ scrape_configs: [{ job_name: databases, static_configs: [{ targets: ["127.0.0.1:
       await ended;
       scraped.closeAllConnections();
       scraped.close();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }

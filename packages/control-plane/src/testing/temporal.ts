@@ -51,7 +51,7 @@ export async function startTemporal() {
         async [Symbol.asyncDispose]() {
           server.kill("SIGKILL");
           await ended;
-          rmSync(folder, { recursive: true, force: true });
+          rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
         },
       };
     server.kill("SIGKILL");
