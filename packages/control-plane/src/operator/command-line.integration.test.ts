@@ -70,7 +70,9 @@ test("an operator creates everything that a tenant needs, and each command print
   const limits = "--databases 1 --nodes 3 --memory-mb 4096 --disk-mb 40960";
   const { id } = await json<{ id: number }>(`account create --company Harbour --email o@harbour.example ${limits}`);
   expect((await type(`account set-limits ${id} --databases 4`)).stdout).toContain("4 databases, 3 nodes");
-  expect((await type(`account grant-capability ${id}`)).stdout).toContain("capabilities: Managed Databases.");
+  expect((await type(`account grant-capability ${id}`)).stdout).toBe(
+    `Account ${id} has the capabilities: Managed Databases.\n`,
+  );
   expect((await type("account list")).stdout).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases +-\n/);
   expect((await type(`account revoke-capability ${id}`)).stdout).toContain("capabilities: none.");
 
@@ -267,7 +269,9 @@ test("an operator registers compute instances and disks, plans maintenance, and 
   const clerk = await world.colleague(owner.accountId, { restricted: true });
 
   const add = `compute add ${owner.accountId} web --region eu-central --plan m1-small`;
-  expect((await type(add)).stdout).toMatch(/^Compute instance web \(\d+\) .* moorage disk add \d+ --help\n$/);
+  expect((await type(add)).stdout).toMatch(
+    /^Compute instance web \(\d+\) is saved\. Next, register its disks: moorage disk add \d+ --help\n$/,
+  );
   const { id } = await json<{ id: number }>(add);
   expect((await type(`compute list --account ${owner.accountId}`)).stdout).toMatch(/web +eu-central +m1-small +-\n/);
   const disk = await json<{ id: number }>(`disk add ${id} root --size-mb 10240 --device /dev/vg/root`);
@@ -417,7 +421,9 @@ test("an operator publishes, deprecates and retires an image, and raises an acco
 
   const limits = `image limits ${alice.accountId}`;
   expect((await type(`${limits} --images 30 --raw-mb 8000`)).stdout).toContain("0 of 30 images");
-  expect((await type(limits)).stdout).toMatch(/0 of 30 images and 0 of 153600 MB\. .* at most 8000 MB/);
+  expect((await type(limits)).stdout).toContain(
+    "0 of 30 images and 0 of 153600 MB. An uncompressed image has at most 8000 MB.",
+  );
   expect((await type(`${limits} --images default`)).stdout).toContain("0 of 25 images");
   expect((await type(`${limits} --images many`)).stderr).toContain(imageTexts.limitInvalid().text);
 });
