@@ -9,5 +9,6 @@ export async function readTexts(): Promise<Map<string, string>> {
   const files = globSync("packages/{cli,control-plane}/src/**/texts.ts", { cwd: root });
   for (const file of files) await import(join(root, file));
   await import("../packages/control-plane/src/platform/errors.ts");
-  return new Map([...catalogue].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const examples = [...catalogue].map(([code, example]) => [code, example()] as const);
+  return new Map(examples.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -16,8 +16,8 @@ export const text = <Args extends unknown[]>(
   example,
 });
 
-/** All texts with their examples, by code, for the generated page. */
-export const catalogue = new Map<string, string>();
+/** The example of every text, by code, for the generated page. Written only when that is generated. */
+export const catalogue = new Map<string, () => string>();
 
 /**
  * The texts of one capability, as functions. The code of `primaryUnreachable` in the area `database` is
@@ -27,7 +27,7 @@ export function defineTexts<Entries extends Record<string, AnyEntry>>(area: stri
   const functions = Object.entries(entries).map(([name, { write, example }]) => {
     const code = `${area}.${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
     if (catalogue.has(code)) throw new Error(`Two texts have the code ${code}.`);
-    catalogue.set(code, write(...(example as never)));
+    catalogue.set(code, () => write(...(example as never)));
     return [name, (...args: never): Text => ({ code, text: write(...args) })];
   });
   return Object.fromEntries(functions) as Texts<Entries>;

@@ -96,6 +96,6 @@ export const areThere = (nodes: readonly NodeRow[]): boolean =>
   nodes.length > 0 && nodes.every(({ desired_spec, tombstoned }) => desired_spec !== null && !tombstoned);
 
 /** Only a hint: a host that misses it gets the change with its next poll. */
-export const wakeHosts = async (db: Db, { hosts }: HostsToWake): Promise<void> => {
+export const wakeHosts = async (db: Db, { hosts }: { hosts: readonly number[] }): Promise<void> => {
   for (const id of hosts) await notify(db, "host", String(id));
 };

@@ -18,7 +18,7 @@ export const createChangeEnd = (engine: Engine) => ({
         if (!context.isOpen) return { answer: undefined };
         const at = engine.clock();
         const settlement = judge === undefined ? proposed : await judge(tx, context, proposed, at);
-        await settle(tx, operationId, settlement, at);
+        if ((await settle(tx, operationId, settlement, at)) === undefined) return { answer: undefined };
         return { answer: undefined, ...(await end(tx, context, settlement, at)) };
       }),
     );

@@ -20,7 +20,7 @@ export async function inOperation<Answer>(
   const { answer, hosts = [] } = await db
     .transaction()
     .execute(async (tx) => step(tx, { ...(await loadDatabase(tx, operationId, archive)), zone }));
-  await wakeHosts(db, { hosts: [...hosts] });
+  await wakeHosts(db, { hosts });
   return answer;
 }
 
