@@ -8,7 +8,7 @@ import { suiteTotals } from "./tools/suite-totals.ts";
 import { recordDurations } from "./tools/test-durations.ts";
 
 const postgres = "packages/control-plane/src/testing/postgres-for-tests.ts";
-const elsewhere = ["**/node_modules/**", ".stack/**", ".stacks/**"];
+const elsewhere = ["**/node_modules/**", ".stack/**", ".stacks/**", "**/.copy-*/**"];
 
 // As in .ci/run: tests start agents and command lines by the hundred.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "moorage-compile-cache");
@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["**/*.test.ts"],
-          exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**"],
+          exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**", "tests/release/**"],
           maxWorkers: 2,
           // They are of pure functions: nothing of one file is left for the next.
           isolate: false,
@@ -42,7 +42,7 @@ export default defineConfig({
           // To load the control plane anew takes three seconds of a processor, for each of 180 files.
           isolate: false,
           sequence: { groupOrder: 1 },
-          ...patience(600_000),
+          ...patience(1_500_000),
           globalSetup: [...(existsSync(postgres) ? [postgres] : []), "tools/stack/image-for-tests.ts"],
         },
       },
@@ -53,6 +53,16 @@ export default defineConfig({
           // One stack serves all of them, and some stop parts of it.
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+          ...patience(1_500_000),
+        },
+      },
+      {
+        test: {
+          name: "release",
+          include: ["tests/release/**/*.test.ts"],
+          globalSetup: ["tests/release/build-release.ts"],
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
           ...patience(1_500_000),
         },
       },

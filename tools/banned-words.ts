@@ -43,7 +43,10 @@ const wordsOf = (text: string): string[] =>
 const ofTheInterface = new Set(["led", "all_led"]);
 
 function exportedNames(): Use[] {
-  const files = globSync("packages/*/src/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/testing/**"] });
+  const files = globSync("packages/*/src/**/*.ts", {
+    cwd: root,
+    exclude: ["**/*.test.ts", "**/testing/**", "packages/testkit/**"],
+  });
   return files.flatMap((file) => {
     const { module } = parseSync(file, read(file));
     return module.staticExports.flatMap(({ entries }) =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { interleave, shardsOf } from "./by-duration.ts";
+import { filesOfTurn, interleave, shardsOf } from "./by-duration.ts";
 import type { Durations } from "./test-durations.ts";
 
 const durations: Durations = {
@@ -47,4 +47,23 @@ test("two shards differ by at most the duration of the longest file", () => {
   const totals = shardsOf(files, 4, seconds).map((shard) => shard.reduce((sum, path) => sum + (seconds[path] ?? 0), 0));
 
   expect(Math.max(...totals) - Math.min(...totals)).toBeLessThanOrEqual(Math.max(...Object.values(seconds)));
+});
+
+test("two consecutive turns run every file, and each about half of the long ones", () => {
+  const files = Array.from({ length: 60 }, (_, n) => `packages/agent/${n}`);
+  const seconds = Object.fromEntries(files.map((path, n) => [path, 2 * n]));
+  const [one, other] = [7, 8].map((turn) => filesOfTurn([...files, "packages/agent/new"], seconds, turn));
+  const total = (paths: readonly string[] = []): number => paths.reduce((sum, path) => sum + (seconds[path] ?? 0), 0);
+
+  expect(new Set([...(one ?? []), ...(other ?? [])])).toEqual(new Set([...files, "packages/agent/new"]));
+  for (const path of [...files.slice(0, 11), "packages/agent/new"]) expect(one).toContain(path);
+  expect(Math.abs(total(one) - total(other))).toBeLessThan(0.05 * total(files));
+});
+
+test("without a turn all files run, and the access of every principal is verified with each turn", () => {
+  const matrix = "tests/every-operation/every-operation.integration.test.ts";
+  const seconds = { [matrix]: 400, "packages/agent/long": 300 };
+
+  expect(filesOfTurn(Object.keys(seconds), seconds, undefined)).toEqual(Object.keys(seconds));
+  for (const turn of [1, 2]) expect(filesOfTurn(Object.keys(seconds), seconds, turn)).toContain(matrix);
 });

@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { currentTurn } from "@moorage/testkit/turns.ts";
 import { type Durations, measuredDurations } from "./test-durations.ts";
 
 type Timed = { path: string; seconds: number };
@@ -47,6 +48,21 @@ export function shardsOf(paths: readonly string[], count: number, durations: Dur
   return shards.map((shard) => shard.paths);
 }
 
+/** Files that take longer than this are divided into two parts, of which each commit runs the other one in CI. */
+const LONG_SECONDS = 20;
+/** Who may do what is verified with each commit. */
+const ALWAYS = new Set(["tests/every-operation/every-operation.integration.test.ts"]);
+
+/** The files that CI runs with this turn: all without one, otherwise the short ones and every second long one. */
+export function filesOfTurn(paths: readonly string[], durations: Durations, turn: number | undefined): string[] {
+  if (turn === undefined) return [...paths];
+  const long = timed(Object.keys(durations), durations)
+    .filter(({ path, seconds }) => seconds > LONG_SECONDS && !ALWAYS.has(path))
+    .map(({ path }) => path);
+  const later = new Set(long.filter((_, at) => at % 2 !== turn % 2));
+  return paths.filter((path) => !later.has(path));
+}
+
 /** Orders and shards the integration tests by tools/test-durations.json; other suites as vitest does. */
 export class ByDuration extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -67,6 +83,8 @@ export class ByDuration extends BaseSequencer {
     for (const file of files)
       if (file.project.name === "integration") integration.set(relative(this.ctx.config.root, file.moduleId), file);
       else others.push(file);
+    const chosen = new Set(filesOfTurn([...integration.keys()], measuredDurations(), currentTurn()));
+    for (const path of integration.keys()) if (!chosen.has(path)) integration.delete(path);
     return { integration, others };
   }
 }

@@ -9,11 +9,16 @@ const checks = {
   types: ["tsc", "-p", "tsconfig.json"],
   lint: ["oxlint", "--type-aware", "--deny-warnings"],
   format: ["biome", "format", "."],
+  complexity: ["biome", "lint", "."],
   unused: ["knip"],
   architecture: ["vitest", "run", "--project", "unit", "--reporter", "default", "tests/architecture.test.ts"],
   openapi: ["node", "tools/openapi.ts"],
   features: ["node", "tools/feature-table.ts"],
+  drills: ["node", "tools/drill-table.ts"],
   messages: ["node", "tools/messages-page.ts"],
+  settings: ["node", "tools/settings-page.ts"],
+  waysOut: ["node", "tools/ways-out-page.ts"],
+  schema: ["node", "tools/schema.ts"],
   words: ["node", "tools/banned-words.ts"],
 };
 

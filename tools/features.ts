@@ -40,7 +40,7 @@ export const features: readonly Feature[] = [
     proofs: [system("three-nodes-asynch"), drill("asynch-control"), drill("forced-promotion")],
   },
   {
-    does: "every step survives `kill -9`; so do a lost Temporal store and a PostgreSQL restored from a backup, after `moorage recover`",
+    does: "every step survives `kill -9`; so do a lost Temporal store and a PostgreSQL restored from a backup, after `moorage admin recover`",
     proofs: ["tests/faults/crash-points.ts", "tests/faults/outages.ts", drill("control-plane-away")],
   },
   {
@@ -80,5 +80,5 @@ export const features: readonly Feature[] = [
     proofs: [system("images"), inControlPlane("images/importer/corpus")],
   },
   { does: "a web console", proofs: [] },
-  { does: "packages and an installer for machines without a checkout", proofs: [] },
+  { does: "an installer and ready-made releases for machines without a checkout", proofs: [] },
 ];

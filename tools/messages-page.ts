@@ -6,7 +6,9 @@ import { readTexts } from "./read-texts.ts";
 const file = join(import.meta.dirname, "../docs/messages.md");
 
 const areas = Map.groupBy(await readTexts(), ([code]) => code.split(".")[0] ?? "");
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+/** Outside of code a "<" would begin HTML. */
+const escapeHtml = (text: string): string => text.replaceAll(/`[^`]*`|</g, (found) => (found === "<" ? "\\<" : found));
+const cell = (text: string): string => escapeHtml(text.replaceAll("|", "\\|").replaceAll("\n", " "));
 const sections = [...areas].map(
   ([area, texts]) =>
     `## ${area}\n\n| code | example |\n|---|---|\n${texts.map(([code, text]) => `| \`${code}\` | ${cell(text)} |`).join("\n")}\n`,

@@ -1,44 +1,56 @@
 /**
- * Without arguments: checks that openapi.json matches the operation table, that Redocly reports no problem in it, and
- * that no change breaks clients of the last release.
- *   --write              generates openapi.json from the operation table
- *   --write --release    and makes it the release that later changes are compared with
+ * Without arguments: checks that openapi.json and openapi.operator.json match the operation tables, that Redocly reports
+ * no problem in them, and that no change of openapi.json breaks clients of the last release.
+ *   --write              generates both from the operation tables
+ *   --write --release    and makes openapi.json the release that later changes are compared with
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createConfig, lint } from "@redocly/openapi-core";
-import { openapiDocument } from "../packages/control-plane/src/platform/openapi/document.ts";
+import { openapiDocument } from "../packages/control-plane/src/http/openapi/document.ts";
+import { operatorDocument } from "../packages/control-plane/src/http/openapi/operator-document.ts";
 import { inParts } from "./stack/paths.ts";
 
 const root = join(import.meta.dirname, "..");
-const [file, released] = [join(root, "openapi.json"), join(root, "openapi.released.json")];
-const expected = JSON.stringify(openapiDocument());
+const [tenants, released] = [join(root, "openapi.json"), join(root, "openapi.released.json")];
+const documents = {
+  [tenants]: JSON.stringify(openapiDocument()),
+  [join(root, "openapi.operator.json")]: JSON.stringify(operatorDocument(versionOf(join(root, "package.json")))),
+};
 
 if (process.argv.includes("--write")) {
-  write();
-  if (process.argv.includes("--release")) copyFileSync(file, released);
+  for (const [file, expected] of Object.entries(documents)) write(file, expected);
+  if (process.argv.includes("--release")) copyFileSync(tenants, released);
 } else {
-  const faults = [...drift(), ...(await faultsOf(file)), ...breaksOf(released, file)];
+  const faults = breaksOf(released, tenants);
+  for (const [file, expected] of Object.entries(documents))
+    faults.push(...drift(file, expected), ...(await faultsOf(file)));
   for (const fault of faults) console.log(fault);
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
-function write(): void {
+function write(file: string, expected: string): void {
   writeFileSync(file, expected);
   execFileSync("biome", ["format", "--write", file], { stdio: "inherit" });
 }
 
-function drift(): string[] {
+function versionOf(file: string): string {
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+function drift(file: string, expected: string): string[] {
   return JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) === expected
     ? []
-    : ["openapi.json is not what the operation table says. Run `pnpm openapi` and review the difference."];
+    : [`${basename(file)} is not what the operation table says. Run \`pnpm openapi\` and review the difference.`];
 }
 
 async function faultsOf(document: string): Promise<string[]> {
   const config = await createConfig({ extends: ["recommended-strict"] });
   const problems = await lint({ ref: document, config });
-  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer ?? ""})`);
+  return problems.map(
+    ({ ruleId, message, location }) => `${basename(document)}: ${ruleId}: ${message} (${location[0]?.pointer ?? ""})`,
+  );
 }
 
 /** `oasdiff` errors are breaking changes, except new values of enumerations that the interface allows to grow. */

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import autocannon from "autocannon";
 import type pg from "pg";
-import { acceptCreate } from "../../packages/control-plane/src/databases/accept-create.ts";
+import { acceptCreate } from "../../packages/control-plane/src/databases/api/accept-create.ts";
 import { createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
 import { inParts, inStack } from "../../tools/stack/paths.ts";

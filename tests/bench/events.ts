@@ -102,6 +102,7 @@ async function fill(db: Db, n: number, rows: number): Promise<Principal> {
     nameSince: new Date(0),
     tokenId: 0,
     clientId: null,
+    confirmedUntil: null,
     scopes: ["*"],
   };
 }

@@ -1,8 +1,8 @@
+import { until } from "@moorage/testkit/until.ts";
 import { createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { invoiced, isMonthEnded, requireEndedMonth } from "../kit/month-end/verdict.ts";
 import { seedMonth } from "../kit/month-end/seed.ts";
 import { workerPrograms } from "../kit/month-end/worker-process.ts";
-import { until } from "../kit/until.ts";
 import { withBenchDatabase } from "./bench-database.ts";
 import { cpuByPart, minus, processSeconds } from "./cpu.ts";
 

@@ -2,12 +2,12 @@ import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { until } from "@moorage/testkit/until.ts";
 import { createConnection } from "mysql2/promise";
 import { inParts } from "../../tools/stack/paths.ts";
 import { hostDir } from "../kit/host.ts";
 import { nodesOf } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 import { cpuByPart, minus } from "./cpu.ts";
 
 const run = promisify(execFile);

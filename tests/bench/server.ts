@@ -5,22 +5,35 @@
  *   whole    our API
  * Prints its port.
  */
-import { createPrometheus } from "../../packages/control-plane/src/databases/metrics/prometheus.ts";
 import type { AddressInfo } from "node:net";
 import Fastify from "fastify";
 import { createTenantApi } from "../../packages/control-plane/src/api.ts";
-import { composeBase, composeSealer } from "../../packages/control-plane/src/compose.ts";
-import { findDatabase } from "../../packages/control-plane/src/databases/database-store.ts";
+import { composeBase, composeSealer, requestTimeouts } from "../../packages/control-plane/src/compose.ts";
+import { createPrometheus } from "../../packages/control-plane/src/databases/api/view-metric.ts";
+import { findDatabase } from "../../packages/control-plane/src/databases/model/database-store.ts";
 import { createAuthenticate, createTokenCache } from "../../packages/control-plane/src/identity/index.ts";
-import { createImageStores, imageSettingsOf } from "../../packages/control-plane/src/images/index.ts";
+import { createImageStores, imageSettings, imageSettingsOf } from "../../packages/control-plane/src/images/index.ts";
 import { readConfig, readKeyRing } from "../../packages/control-plane/src/platform/config.ts";
 import { createDb, createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { createIdempotencySecrets } from "../../packages/control-plane/src/platform/http/idempotency.ts";
-import { composeRateLimiter } from "../../packages/control-plane/src/platform/limits/compose-rate-limiter.ts";
+import { composeRateLimiter } from "../../packages/control-plane/src/platform/limits/rate-limiter.ts";
+import { rateLimitSettings, valkeySettings } from "../../packages/control-plane/src/platform/limits/settings.ts";
+import {
+  databaseSettings,
+  keyRingSettings,
+  requestTimeoutSettings,
+} from "../../packages/control-plane/src/platform/settings.ts";
 
 const [mode = "whole", accountId = "0"] = process.argv.slice(2);
-const config = readConfig();
-const { log, db, clock } = composeBase("bench", { ...config, LOG_LEVEL: "silent" });
+const config = readConfig({
+  ...databaseSettings,
+  ...requestTimeoutSettings,
+  ...keyRingSettings,
+  ...valkeySettings,
+  ...rateLimitSettings,
+  ...imageSettings,
+});
+const { log, db, clock } = composeBase("bench", { ...config, LOG_LEVEL: "silent" }, requestTimeouts(config));
 
 async function server() {
   if (mode === "bare") {
@@ -70,6 +83,7 @@ async function server() {
       log,
       provider: undefined,
       cardsRaw: false,
+      invitationsPerDay: 500,
       cardsPerDay: 1,
       closedAccountDays: 1,
       surveyUrl: "",

@@ -1,5 +1,5 @@
+import { until } from "@moorage/testkit/until.ts";
 import { env } from "../kit/stack-env.ts";
-import { until } from "../kit/until.ts";
 import { type Check, calls, refusedWith, unless } from "./api-v4-calls.ts";
 import { type ClientThings, tenantSql, KEPT_ROW } from "./client-things.ts";
 

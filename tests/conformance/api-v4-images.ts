@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { until } from "@moorage/testkit/until.ts";
 import { env } from "../kit/stack-env.ts";
-import { until } from "../kit/until.ts";
 import { type Check, calls, refusedWith, unless } from "./api-v4-calls.ts";
 import type { ClientThings } from "./client-things.ts";
 import { DISK_MB } from "./machine-things.ts";

@@ -1,6 +1,6 @@
+import { until } from "@moorage/testkit/until.ts";
 import { operator } from "../kit/operator.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 
 const LIMITS = { databases: 3, nodes: 3, memory_mb: 3 * 1024, disk_mb: 3 * 10_240 };
 

@@ -61,12 +61,13 @@ export async function aDayOfIdentity(owner: Tenant, { username, clientId, tokenI
   for (const path of ["", "/grants"]) await did("GET", `/account/users/${username}${path}`);
   await did("DELETE", `/account/users/${username}`);
 
+  // First: another label ends the consent.
+  await did("GET", `/profile/apps/${appId}`);
+  await did("DELETE", `/profile/apps/${appId}`);
   await did("PUT", `/account/oauth-clients/${clientId}`, { label: newName() });
   await did("GET", `/account/oauth-clients/${clientId}`);
   await did("POST", `/account/oauth-clients/${clientId}/reset-secret`);
   await thumbnail(owner, clientId);
-  await did("GET", `/profile/apps/${appId}`);
-  await did("DELETE", `/profile/apps/${appId}`);
   await did("DELETE", `/account/oauth-clients/${clientId}`);
 
   await did("PUT", `/profile/tokens/${tokenId}`, { label: newName() });

@@ -1,6 +1,6 @@
+import { until } from "@moorage/testkit/until.ts";
 import { env } from "../kit/stack-env.ts";
 import type { Tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 import { surely } from "./fuzz-identity.ts";
 import { aDisk, newInstance } from "./machine-things.ts";
 

@@ -1,8 +1,8 @@
+import { until } from "@moorage/testkit/until.ts";
 import { makeCluster, promotedByTenant, untilHealthy } from "../kit/cluster.ts";
 import { unplugged } from "../kit/cluster-faults.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 /** What only a cluster can do, one operation after a fault, in an account that has room for it. */
 export async function aDayOfThree(url: string): Promise<void> {

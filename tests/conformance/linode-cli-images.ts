@@ -1,5 +1,5 @@
+import { until } from "@moorage/testkit/until.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 import type { Checks } from "./checks.ts";
 import { gone, one } from "./linode-cli-identity.ts";
 import { type Cli, differs, lacks, type PlainCli, type Row } from "./linode-cli-rows.ts";

@@ -4,12 +4,14 @@
  *   pnpm test:conformance --only NAME     linode-cli | linode_api4 | api-v4 | linodego | terraform | schemathesis
  *                                         terraform: the published provider, if there is one, and a replay of its calls
  *   pnpm test:conformance --cases N       N cases of Schemathesis
- *   pnpm test:conformance --ci            the short form: 1,000 cases, and Terraform databases with one node only
+ *   pnpm test:conformance --ci            the short form: 1,000 cases, and Terraform databases with one node only.
+ *                                         With MOORAGE_TURN, as in .ci/run, one version of linode_api4 and of linodego
  *   pnpm test:conformance --document FILE an OpenAPI document from disk instead of the served one
  *   pnpm test:conformance --write         only writes the table of clients and operations into docs/clients.md
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { everySecond } from "@moorage/testkit/turns.ts";
 import { printSlowest, type Took } from "../../tools/slowest.ts";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
@@ -54,12 +56,13 @@ const replay = (name: string, day: (target: ClientTarget, checks: Checks) => Pro
 
 const atOnce: Record<string, (() => Promise<void>)[]> = {
   "linode-cli": [client("linode-cli 5.49.0", withLinodeCli)],
-  linode_api4: [
-    client("linode_api4 5.40.0", withLinodeApi4("5.40.0")),
-    client("linode_api4 5.48.0", withLinodeApi4("5.48.0")),
-  ],
+  linode_api4: everySecond(["5.40.0", "5.48.0"] as const).map((version) =>
+    client(`linode_api4 ${version}`, withLinodeApi4(version)),
+  ),
   "api-v4": [client("@linode/api-v4 0.158.0", withApiV4)],
-  linodego: [client("linodego 1.60.0", withLinodego("1.60.0")), client("linodego 1.69.1", withLinodego("1.69.1"))],
+  linodego: everySecond(["1.60.0", "1.69.1"] as const).map((version) =>
+    client(`linodego ${version}`, withLinodego(version)),
+  ),
   terraform: [
     replay("terraform, second generation", asTerraform("1.60.0")),
     replay("terraform, third generation", asTerraform("1.69.1")),

@@ -8,6 +8,7 @@ import {
   namesAnObject,
   type Fixture,
   type Target,
+  type TokenKind,
   tokenKinds,
   type TargetOptions,
 } from "./fixture.ts";
@@ -34,6 +35,14 @@ const byScopes = (needed: readonly string[], held: readonly string[], next: Outc
   const missing = held.includes("*") ? [] : needed.filter((scope) => !gives(held, [scope]));
   return missing.length === 0 ? next : `lacks ${missing.join(" ")}`;
 };
+
+/** A token with sufficient scopes must also be confirmed; those of the fixture are not. */
+const ifConfirmed = (access: ExpectedAccess, scopes: readonly string[], kind: TokenKind, next: Outcome): Outcome =>
+  access === "public" || access.confirmed !== true || next.startsWith("lacks ")
+    ? next
+    : kind === "personal token" && scopes.includes("*")
+      ? next
+      : "not confirmed";
 
 /** The expected outcome without any token. Objects of an account are never accessible. */
 export const ofNobody = (access: ExpectedAccess, names: readonly string[]): Outcome =>
@@ -108,15 +117,16 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, fixt
   const first = await lasting(fixture.owner);
   const cells = nobodies(fixture, first);
   cells.push({ who: "nobody", authorization: undefined, expected: ofNobody(access, names), target: first });
-  /** With a personal token, and with the token of an app that the user authorized: both may do the same. */
+  /** With a personal token, and with the token of an app that the user authorized. */
   const add = async (
     who: string,
     person: Person,
     scopes: readonly string[],
-    expected: Outcome,
+    unlessUnconfirmed: Outcome,
     on?: Target,
   ): Promise<void> => {
     for (const kind of tokenKinds) {
+      const expected = ifConfirmed(access, scopes, kind, unlessUnconfirmed);
       const authorization = bearer(await fixture.token(person, scopes, kind));
       cells.push({ who: `${who}, ${kind}`, authorization, expected, target: on ?? (await spent(person, expected)) });
     }
@@ -140,8 +150,8 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, fixt
   const it = first.entity ?? nothing;
   const another = (await fixture.another(it.type)).entity ?? nothing;
   for (const state of grantStates(another, it.id > 0)) {
-    const expected = ofRestricted(access, state(it), it);
     for (const kind of tokenKinds) {
+      const expected = ifConfirmed(access, ["*"], kind, ofRestricted(access, state(it), it));
       const target = own ? undefined : await spent(fixture.owner, expected);
       const held = state(target?.entity ?? nothing);
       const person = await fixture.restricted(held);

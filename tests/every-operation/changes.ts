@@ -12,7 +12,7 @@ export async function rowsOf(world: World): Promise<Rows> {
   const all: Rows = new Map();
   for (const name of await tablesOf(world)) {
     const { rows } = await sql<{ key: string; row: Row }>`
-      select coalesce(r.j ->> 'id', r.j ->> 'seq', md5(r.j::text)) as key, r.j as row
+      select coalesce(r.j ->> 'id', r.j ->> 'seq', (r.j ->> 'account_id') || (r.j ->> 'day'), md5(r.j::text)) as key, r.j as row
       from (select to_jsonb(t) as j from ${sql.table(name)} t) r`.execute(world.db);
     for (const { key, row } of rows) all.set(`${name} ${key}`, row);
   }

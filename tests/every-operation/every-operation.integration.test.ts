@@ -1,6 +1,6 @@
 import { type Operation, operations, pathsOf } from "@moorage/contract";
+import { startPrometheus } from "@moorage/testkit/prometheus.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPrometheus } from "../../packages/control-plane/src/testing/prometheus.ts";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { type Cell, cellsOf, namesIn, nobodies, ofNobody } from "./cells.ts";
 import { type ExpectedAccess, everyGrant, expectedAccess } from "./expected-access.ts";
@@ -71,10 +71,11 @@ function accessInTable({ access, scopesIfSent }: Operation, expected: ExpectedAc
     return scopesIfSent === undefined
       ? access
       : { scopes: scopesIfSent, ...(judged === undefined ? {} : { object: judged }), operatorsForAll: true };
-  const { scopes, unrestrictedOnly, grant, entity } = access;
+  const { scopes, confirmed, unrestrictedOnly, grant, entity } = access;
   const object = entity?.permission ?? judged;
   return {
     scopes,
+    ...(confirmed === undefined ? {} : { confirmed }),
     ...(unrestrictedOnly === undefined ? {} : { unrestrictedOnly }),
     ...(grant === undefined ? {} : { grant }),
     ...(object === undefined ? {} : { object }),

@@ -1,7 +1,8 @@
 import { operations } from "@moorage/contract";
+import { startPrometheus } from "@moorage/testkit/prometheus.ts";
+import { inTurn } from "@moorage/testkit/turns.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { activeDatabase } from "../../packages/control-plane/src/testing/active-database.ts";
-import { startPrometheus } from "../../packages/control-plane/src/testing/prometheus.ts";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { everyStatus, expectedStates, type Status } from "./expected-states.ts";
 import { asCluster, type ClusterKind } from "./things.ts";
@@ -91,11 +92,19 @@ const cells = expectedStates.flatMap((expected) =>
 );
 const isAllowed = ([, status, { expected }]: (typeof cells)[number]): boolean => expected.allowed.includes(status);
 
-test.each(cells.filter(isAllowed))("%s of a database that is %s is accepted", async (_name, _status, cell) => {
-  expect(await request(cell)).toMatchObject({ status: 200 });
-});
+test.each(inTurn(cells.filter(isAllowed), 2))(
+  "%s of a database that is %s is accepted",
+  async (_name, _status, cell) => {
+    expect(await request(cell)).toMatchObject({ status: 200 });
+  },
+);
 
-test.each(cells.filter((cell) => !isAllowed(cell)))(
+test.each(
+  inTurn(
+    cells.filter((cell) => !isAllowed(cell)),
+    2,
+  ),
+)(
   "%s of a database that is %s is refused with the allowed statuses, and changes nothing",
   async (_name, _status, cell) => {
     const { id, before, status, body } = await request(cell);

@@ -7,6 +7,8 @@ export type ExpectedAccess =
   | {
       /** The scopes that the token needs, all of them. */
       scopes: readonly string[];
+      /** Only a personal token that has every scope, or that its user has just confirmed; never the token of an app. */
+      confirmed?: true;
       /** Restricted users are refused, whatever their grants. */
       unrestrictedOnly?: true;
       /** The grant for the whole account that a restricted user needs. */
@@ -151,12 +153,12 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
 
   // Only unrestricted users may manage permissions.
   "GET /v4/account/users": { scopes: ["account:read_only"], unrestrictedOnly: true },
-  "POST /v4/account/users": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "POST /v4/account/users": { scopes: ["account:read_write"], confirmed: true, unrestrictedOnly: true },
   "GET /v4/account/users/:username": { scopes: ["account:read_only"], unrestrictedOnly: true },
-  "PUT /v4/account/users/:username": { scopes: ["account:read_write"], unrestrictedOnly: true },
-  "DELETE /v4/account/users/:username": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "PUT /v4/account/users/:username": { scopes: ["account:read_write"], confirmed: true, unrestrictedOnly: true },
+  "DELETE /v4/account/users/:username": { scopes: ["account:read_write"], confirmed: true, unrestrictedOnly: true },
   "GET /v4/account/users/:username/grants": { scopes: ["account:read_only"], unrestrictedOnly: true },
-  "PUT /v4/account/users/:username/grants": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "PUT /v4/account/users/:username/grants": { scopes: ["account:read_write"], confirmed: true, unrestrictedOnly: true },
   "GET /v4/account/logins": { scopes: ["account:read_only"], unrestrictedOnly: true },
   "GET /v4/account/logins/:loginId": { scopes: ["account:read_only"], unrestrictedOnly: true },
 
@@ -178,7 +180,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "GET /v4/profile/preferences": { scopes: ["account:read_only"] },
   "PUT /v4/profile/preferences": { scopes: ["account:read_write"] },
   "GET /v4/profile/tokens": { scopes: ["account:read_only"] },
-  "POST /v4/profile/tokens": { scopes: ["account:read_write"] },
+  "POST /v4/profile/tokens": { scopes: ["account:read_write"], confirmed: true },
   "GET /v4/profile/tokens/:tokenId": { scopes: ["account:read_only"], object: "own" },
   "PUT /v4/profile/tokens/:tokenId": { scopes: ["account:read_write"], object: "own" },
   "DELETE /v4/profile/tokens/:tokenId": { scopes: ["account:read_write"], object: "own" },
@@ -187,9 +189,9 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "DELETE /v4/profile/apps/:appId": { scopes: ["account:read_write"], object: "own" },
   "GET /v4/profile/logins": { scopes: ["account:read_only"] },
   "GET /v4/profile/logins/:loginId": { scopes: ["account:read_only"], object: "own" },
-  "POST /v4/profile/tfa-enable": { scopes: ["account:read_write"] },
-  "POST /v4/profile/tfa-enable-confirm": { scopes: ["account:read_write"] },
-  "POST /v4/profile/tfa-disable": { scopes: ["account:read_write"] },
+  "POST /v4/profile/tfa-enable": { scopes: ["account:read_write"], confirmed: true },
+  "POST /v4/profile/tfa-enable-confirm": { scopes: ["account:read_write"], confirmed: true },
+  "POST /v4/profile/tfa-disable": { scopes: ["account:read_write"], confirmed: true },
 };
 
 const areas = [

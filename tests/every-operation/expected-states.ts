@@ -19,6 +19,8 @@ export const everyStatus = [
 ] as const;
 export type Status = (typeof everyStatus)[number];
 
+/** A source or a password that leaked cannot wait until a lost node is back. */
+const alsoDegraded: readonly Status[] = ["active", "degraded"];
 const butProvisioning = everyStatus.filter((status) => status !== "provisioning");
 
 type ExpectedStates = {
@@ -39,11 +41,11 @@ export const expectedStates: readonly ExpectedStates[] = [
   { operation: `GET ${instance}`, allowed: everyStatus },
   { operation: `GET ${instance}/metrics/:metric`, allowed: everyStatus },
 
-  { operation: `PUT ${instance}`, as: "label", body: () => ({ label: "renamed" }), allowed: ["active"] },
-  { operation: `PUT ${instance}`, as: "list", body: () => ({ allow_list: ["192.0.2.1"] }), allowed: ["active"] },
-  { operation: `PUT ${instance}`, as: "window", body: () => ({ updates: { duration: 1 } }), allowed: ["active"] },
+  { operation: `PUT ${instance}`, as: "label", body: () => ({ label: "renamed" }), allowed: alsoDegraded },
+  { operation: `PUT ${instance}`, as: "list", body: () => ({ allow_list: ["192.0.2.1"] }), allowed: alsoDegraded },
+  { operation: `PUT ${instance}`, as: "window", body: () => ({ updates: { duration: 1 } }), allowed: alsoDegraded },
   { operation: `PUT ${instance}`, as: "resize", body: () => ({ type: "m1-large" }), allowed: ["active"] },
-  { operation: `PUT ${instance}`, as: "nothing", body: () => ({}), allowed: ["active"] },
+  { operation: `PUT ${instance}`, as: "nothing", body: () => ({}), allowed: alsoDegraded },
   { operation: `DELETE ${instance}`, allowed: ["active", "failed", "degraded"] },
   { operation: `POST ${instance}/patch`, allowed: ["active"] },
   { operation: `POST ${instance}/suspend`, allowed: ["active"] },
@@ -54,12 +56,12 @@ export const expectedStates: readonly ExpectedStates[] = [
     cluster: "without_primary",
     body: () => ({ accept_loss: true }),
     // It does not wait for an operation in progress, unless that creates or stops the nodes.
-    allowed: ["active", "degraded", "updating", "backing_up", "resuming"],
+    allowed: ["active", "degraded", "updating", "backing_up", "restoring", "resuming"],
   },
   { operation: `GET ${instance}/failovers`, allowed: everyStatus },
 
   { operation: `GET ${instance}/credentials`, allowed: butProvisioning },
-  { operation: `POST ${instance}/credentials/reset`, allowed: ["active"] },
+  { operation: `POST ${instance}/credentials/reset`, allowed: alsoDegraded },
   { operation: `GET ${instance}/ssl`, allowed: butProvisioning },
 
   { operation: `GET ${instance}/backups`, allowed: butProvisioning },

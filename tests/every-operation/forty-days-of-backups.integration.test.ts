@@ -1,7 +1,8 @@
 import type { Recipe, RecipeReply } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import { dueVerification, type LastVerification } from "../../packages/agent/src/restore/due-verification.ts";
-import { createAlertsJob } from "../../packages/control-plane/src/databases/alerts-job.ts";
+import { dueVerification } from "../../packages/agent/src/restore/verification.ts";
+import type { LastVerification } from "../../packages/agent/src/specs/node-state.ts";
+import { createAlertsJob } from "../../packages/control-plane/src/databases/jobs/alerts-job.ts";
 import { archiveWorld } from "../../packages/control-plane/src/testing/archived-database.ts";
 import { archivedThrough, midnightAfter } from "../../packages/control-plane/src/testing/archive-records.ts";
 

@@ -1,9 +1,10 @@
 import type { ImageUpload } from "@moorage/contract";
+import { readSettings } from "@moorage/contract/settings";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createImageStores } from "../../packages/control-plane/src/images/index.ts";
-import { rateLimitsOf, readConfig } from "../../packages/control-plane/src/platform/config.ts";
+import { createPurgingImageStores } from "../../packages/control-plane/src/images/index.ts";
 import { createRateLimiter } from "../../packages/control-plane/src/platform/limits/rate-limiter.ts";
+import { rateLimitSettings, rateLimitsOf } from "../../packages/control-plane/src/platform/limits/settings.ts";
 import { createLog } from "../../packages/control-plane/src/platform/log.ts";
 import { offerClusterPlan, databaseFixture } from "../../packages/control-plane/src/testing/active-database.ts";
 import { importAll, uploaded } from "../../packages/control-plane/src/testing/import-fixture.ts";
@@ -153,7 +154,7 @@ test("transfer lifetime: accepted in the last second of 24 hours, and not after 
 async function imageWorld() {
   const parts = new AsyncDisposableStack();
   const store = parts.use(await startObjectStore());
-  const stores = createImageStores({ default: { regions: [], ...store.settings } }, 24);
+  const stores = createPurgingImageStores({ default: { regions: [], ...store.settings } }, 24);
   const imageStores = parts.adopt(stores, async ({ close }) => close());
   const own = parts.use(await newWorld({ imageStores }));
   return { own, store, [Symbol.asyncDispose]: () => parts.disposeAsync() };
@@ -198,7 +199,7 @@ test("image upload window: the image waits for its data for 24 hours to the seco
 
 test("images list: twenty a minute for a token and for an address, while other lists still work", async () => {
   await using valkey = await newValkey();
-  const defaults = rateLimitsOf(readConfig({ DATABASE_URL: "postgres://nowhere" }));
+  const defaults = rateLimitsOf(readSettings(rateLimitSettings, {}));
   const log = createLog("test", "silent");
   const limiter = createRateLimiter({ limits: defaults, shared: await valkey.limits(), log });
   await using own = await newWorld({ limiter });

@@ -6,7 +6,7 @@ import type { Target } from "./fixture.ts";
 
 export type Reply = { status: number; text: string; headers: Record<string, unknown> };
 
-export type Outcome = "allowed" | "no token" | `lacks ${string}` | "forbidden" | "not found";
+export type Outcome = "allowed" | "no token" | `lacks ${string}` | "not confirmed" | "forbidden" | "not found";
 
 /** Headers that differ between any two replies. */
 const ofTheMoment = ["date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"];
@@ -76,6 +76,8 @@ function isRefusal({ status, text }: Reply, expected: Exclude<Outcome, "allowed"
   const { errors = [] } = JSON.parse(text) as { errors?: { reason: string; field?: string }[] };
   const reason = errors.length === 1 && errors[0]?.field === undefined ? (errors[0]?.reason ?? "") : "";
   if (expected === "no token") return status === 401 && reason.startsWith("Invalid Token");
+  if (expected === "not confirmed")
+    return status === 401 && reason.includes("mail addresses, two-factor sign-in, users, grants");
   if (expected === "forbidden") return status === 403 && reason.startsWith("Unauthorized");
   if (expected === "not found") return status === 404 && reason.startsWith("Not found: there is no ");
   return (

@@ -51,11 +51,25 @@ export async function backupOf(world: World, id: number): Promise<string> {
 }
 
 let ports = 24_093;
+/** None that the control plane has chosen for another database of the host. */
+async function freePorts({ db }: World, hostId: number, count: number): Promise<number[]> {
+  const found = await db
+    .selectFrom("nodes")
+    .select("port")
+    .where("host_id", "=", hostId)
+    .where("released_at", "is", null)
+    .execute();
+  const used = new Set(found.map(({ port }) => port));
+  const free: number[] = [];
+  for (; free.length < count; ports--) if (!used.has(ports)) free.push(ports);
+  return free;
+}
 
 export type ClusterKind = "healthy" | "without_primary";
 
 /** Turns the database into three healthy nodes, or into two replicas whose primary has failed. */
-export async function asCluster({ db, time }: World, id: number, kind: ClusterKind = "healthy"): Promise<void> {
+export async function asCluster(world: World, id: number, kind: ClusterKind = "healthy"): Promise<void> {
+  const { db, time } = world;
   const isHealthy = kind === "healthy";
   const { account_id } = await db
     .updateTable("databases")
@@ -65,14 +79,15 @@ export async function asCluster({ db, time }: World, id: number, kind: ClusterKi
     .executeTakeFirstOrThrow();
   const host = await db.selectFrom("hosts").select("id").where("state", "=", "active").executeTakeFirstOrThrow();
   await db.updateTable("nodes").set({ released_at: time.now }).where("database_id", "=", id).execute();
-  await db.insertInto("clusters").values({ account_id, database_id: id, group_password: "" }).execute();
-  const nodes = [0, 1, 2].map((ordinal) => ({
+  await db.insertInto("clusters").values({ account_id, database_id: id, group_password: "", authority: "" }).execute();
+  const free = await freePorts(world, host.id, 3);
+  const nodes = free.map((port, ordinal) => ({
     account_id,
     id: randomUUID(),
     database_id: id,
     host_id: host.id,
     ordinal,
-    port: ports--,
+    port,
     memory_mb: 2048,
     disk_mb: 20_480,
     created_at: new Date(0),

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { createImageStores } from "../../packages/control-plane/src/images/index.ts";
+import { createPurgingImageStores } from "../../packages/control-plane/src/images/index.ts";
 import { aDisk, importAll } from "../../packages/control-plane/src/testing/import-fixture.ts";
 import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
 import { served } from "../../packages/control-plane/src/testing/served.ts";
@@ -13,7 +13,7 @@ import { shell, shellBlocks } from "./shell.ts";
 
 test("images.md: every request is accepted, in the order of the page", async () => {
   await using store = await startObjectStore();
-  const imageStores = createImageStores({ default: { regions: [], ...store.settings } }, 24);
+  const imageStores = createPurgingImageStores({ default: { regions: [], ...store.settings } }, 24);
   await using world = await newWorld({ imageStores });
   using api = await served(world);
   await world.host();

@@ -1,10 +1,10 @@
 /** The shell examples of docs/tenants, extracted from their pages and run in order. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { picture } from "@moorage/testkit/pictures.ts";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { authorize, startAuth } from "../../packages/control-plane/src/testing/auth.ts";
-import { picture } from "../../packages/control-plane/src/testing/pictures.ts";
 import { served } from "../../packages/control-plane/src/testing/served.ts";
 import { newWorld } from "../../packages/control-plane/src/testing/world.ts";
 import { blocksOf } from "../kit/fenced-blocks.ts";

@@ -19,7 +19,7 @@ test("no commit injects faults into more than a tenth of the steps, rounded up",
 });
 
 test("the same commit injects the same faults into the same steps", () => {
-  expect(partOfCommit(steps.toReversed(), 1234)).toEqual(partOfCommit(steps, 1234));
+  expect(partOfCommit(steps.toReversed(), 1234).toReversed()).toEqual(partOfCommit(steps, 1234));
   for (const step of steps) expect(wayOfCommit(step, modes, 1234)).toBe(wayOfCommit(step, modes, 1234));
 });
 

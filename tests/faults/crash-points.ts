@@ -1,13 +1,14 @@
 import type { FaultMode } from "@moorage/crash-points";
+import { until } from "@moorage/testkit/until.ts";
 import { services, waitHealthy } from "../../tools/stack/control.ts";
 import { emptyTrash } from "../kit/host.ts";
-import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
 import { clusterFlows, isClusterStep } from "./clusters/cluster-flows.ts";
 import { backgroundSteps, type Flow, newFixture, type Fixture } from "./flow.ts";
 import { type FlowName, flows } from "./flows.ts";
 import { imageFlows, isImageStep, removeImage } from "./image-flows.ts";
 import { CYCLE, partOfCommit, positionOf, wayOfCommit } from "./commit-sample.ts";
+import type { Counts } from "./ledger.ts";
 import { readFlowsOfSteps, writeFlowsOfSteps } from "./flows-of-steps.ts";
 import { type Run, trial } from "./trial.ts";
 
@@ -58,7 +59,7 @@ export async function crashPoints(
     seed: number;
     everyPair?: boolean;
   },
-): Promise<void> {
+): Promise<Counts> {
   const { names, has } = flowGroups[options.of];
   const passed = await (traces[options.of] ??= tracedFlows(names));
   const announced = announcedSteps().filter(has);
@@ -85,6 +86,7 @@ export async function crashPoints(
   console.log(
     `crash points of ${options.of} (${options.modes.join(", ")}): named ${all.length}, chosen ${chosen.length}, fired ${firedCount}`,
   );
+  return { named: all.length, chosen: chosen.length, fired: firedCount, wrong: chosen.length - firedCount };
 }
 
 export const everyMode: FaultMode[] = ["kill-before", "kill-after", "repeat", "timeout"];

@@ -1,6 +1,6 @@
 import type { Event } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 import type { ImageFixture } from "./image-flows.ts";
 import type { Offer } from "./transfer-flow.ts";
 
@@ -71,6 +71,8 @@ export const backgroundSteps = [
   "worker.delete-copy",
   "worker.delete-logs",
   "worker.delete-lost-transactions",
+  "worker.lost-host",
+  "worker.tombstone-replaced",
   "worker.sweep-timeline",
   "worker.begin-purge",
   "worker.finish-purge",
@@ -82,7 +84,7 @@ export const backgroundSteps = [
   ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData", "endClosedImages"].map((name) => `worker.${name}`),
   // Tested by the month-end drill.
   ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
-  ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
+  ...["ask", "settle", "event", "autopay", "forget", "reconcile"].map((name) => `charge.${name}`),
   // Only after a restore was given up.
   "worker.setPreviousTimeline",
   "fleet.verified",

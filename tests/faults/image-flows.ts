@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { until } from "@moorage/testkit/until.ts";
 import { brokenImages } from "../../packages/control-plane/src/testing/broken-images.ts";
 import { disksOf, hostOf } from "../../tools/stack/hosts.ts";
 import { aDisk, aForeignDisk, packed } from "../kit/disks.ts";
@@ -8,7 +9,6 @@ import { imagesOf, numberOf, put, requireRaw, stackImageStores as stores } from 
 import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
-import { until } from "../kit/until.ts";
 import type { Flow, Fixture } from "./flow.ts";
 import { ownAccount } from "./transfer-flow.ts";
 

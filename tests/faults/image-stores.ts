@@ -2,14 +2,15 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type StoreFault, startFaultyStore } from "../../packages/control-plane/src/testing/faulty-store.ts";
-import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
+import { type StoreFault, startFaultyStore } from "@moorage/testkit/faulty-store.ts";
+import { createRandom } from "@moorage/testkit/random.ts";
 import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
-import { configFile } from "../../tools/stack/config-files.ts";
+import { imageStoresFileOf } from "../../tools/stack/config-files.ts";
 import { inStack, node } from "../../tools/stack/paths.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
 import { type Flow, newFixture, type Fixture } from "./flow.ts";
 import { captureStarts, imageFlows, importStarts, longCapture, longUpload, removeImage } from "./image-flows.ts";
+import { defineDrill } from "./drill.ts";
 import { type Run, trial } from "./trial.ts";
 
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -18,22 +19,29 @@ const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTi
 const HOME = "s3";
 const OTHER = "s3-west";
 
-type Extent = { seconds: number; seeds: number; few: boolean };
-
 /**
  * Each fault happens while an image is created; whatever the store does, the image becomes available complete, or fails
  * with a reason.
  */
-export async function imageStores(run: Run, { seconds, seeds, few }: Extent): Promise<void> {
-  await trial(run, `image store away for ${seconds} s while an upload is imported: it becomes available`, () =>
-    whileImporting(() => away(HOME, seconds)),
-  );
-  if (!few) await moreHarm(run, seconds);
-  for (let seed = 1; seed <= seeds; seed++)
-    await trial(run, `image stores behind a bad network, seed ${seed}: no image is falsely available`, () =>
-      badNetwork(seed),
+export const imageStores = defineDrill({
+  name: "image-stores",
+  question: "Does an image become available complete, or fail with a reason, whatever its stores do meanwhile?",
+  hosts: { least: 3 },
+  short: { seconds: 5, seeds: 1, few: true },
+  long: { seconds: 40, seeds: 10, few: false },
+  extent: ({ seconds, seeds, few }) =>
+    `${few ? 1 : 5} with a store away or silent for ${seconds} s, ${seeds} with a bad network`,
+  async run(run, { seconds, seeds, few }) {
+    await trial(run, `image store away for ${seconds} s while an upload is imported: it becomes available`, () =>
+      whileImporting(() => away(HOME, seconds)),
     );
-}
+    if (!few) await moreHarm(run, seconds);
+    for (let seed = 1; seed <= seeds; seed++)
+      await trial(run, `image stores behind a bad network, seed ${seed}: no image is falsely available`, () =>
+        badNetwork(seed),
+      );
+  },
+});
 
 async function moreHarm(run: Run, seconds: number): Promise<void> {
   await trial(run, `image store silent for ${seconds} s while an upload is imported: it becomes available`, () =>
@@ -111,13 +119,13 @@ async function badNetwork(seed: number): Promise<string> {
 
 type StoresFile = Record<
   string,
-  { url: string; region: string; access_key: string; secret_key: string; bucket: string }
+  Record<"url" | "region" | "bucket" | "access_key" | "secret_key" | "purge_access_key" | "purge_secret_key", string>
 >;
 
 /** The stack's list of stores, with a faulty network in front of each. */
 async function faultyStores(plan: (method: string) => StoreFault | undefined) {
   const folder = mkdtempSync(join(tmpdir(), "moorage-stores-"));
-  const stores = JSON.parse(readFileSync(configFile.imageStores, "utf8")) as StoresFile;
+  const stores = JSON.parse(readFileSync(imageStoresFileOf("worker"), "utf8")) as StoresFile;
   const faulty = await Promise.all(
     Object.entries(stores).map(async ([name, settings]) => ({ name, ...(await startFaultyStore({ settings })) })),
   );
@@ -140,7 +148,7 @@ function startWorker(storesFile: string) {
   mkdirSync(dirname(log), { recursive: true });
   const out = openSync(log, "a");
   const child = spawn(node, [controlPlaneProgram("worker")], {
-    env: { ...process.env, ...controlPlaneEnv(), MOORAGE_IMAGE_STORES_FILE: storesFile },
+    env: { ...process.env, ...controlPlaneEnv("worker"), MOORAGE_IMAGE_STORES_FILE: storesFile },
     stdio: ["ignore", out, out],
   });
   closeSync(out);

@@ -1,14 +1,13 @@
 import type { Fault } from "@moorage/crash-points";
+import { until } from "@moorage/testkit/until.ts";
 import type pg from "pg";
 import { createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { withBenchDatabase } from "../bench/bench-database.ts";
 import { seedMonth } from "../kit/month-end/seed.ts";
 import { invoiced, isMonthEnded, requireEndedMonth } from "../kit/month-end/verdict.ts";
 import { type WorkerPrograms, workerPrograms } from "../kit/month-end/worker-process.ts";
-import { until } from "../kit/until.ts";
-import { type Run, trial } from "./trial.ts";
-
-export type MonthEnd = { accounts: number; accountsEach: number; kills: number; seed: number };
+import { defineDrill } from "./drill.ts";
+import { trial } from "./trial.ts";
 
 const PATIENCE_MS = 1_200_000;
 
@@ -25,27 +24,36 @@ const points: readonly Fault[] = [
   { step: "worker.finish-run", mode: "kill-before" },
 ];
 
-export const monthEnd = (run: Run, { accounts, accountsEach, kills, seed }: MonthEnd): Promise<boolean> =>
-  trial(run, `month end of ${accounts} accounts, the worker killed ${kills} times: each is invoiced once`, () =>
-    withBenchDatabase("faults_month_end", async (databaseUrl) => {
-      const pool = createPool(databaseUrl, 2);
-      await using programs = workerPrograms(databaseUrl, accountsEach);
-      try {
-        await seedMonth(pool, accounts);
-        const armed = points.slice(0, Math.floor(kills / 2));
-        for (const fault of armed) await killAt(programs, fault);
-        const chance = randomOf(seed);
-        for (let left = kills - armed.length; left > 0; left--) await killAmid(programs, pool, accounts, left, chance);
-        const done = await invoiced(pool);
-        const worker = await programs.start();
-        await until("the month is ended", 600, () => isMonthEnded(pool));
-        await worker.kill("SIGTERM");
-        return `${kills} kills with ${done} invoices made by then; ${await requireEndedMonth(pool, accounts, 100)}`;
-      } finally {
-        await pool.end();
-      }
-    }),
-  );
+export const monthEnd = defineDrill({
+  name: "month-end",
+  question: "Is each account invoiced once when the worker is killed again and again during the month end?",
+  hosts: { least: 3 },
+  short: { accounts: 500, accountsEach: 10, kills: 5 },
+  long: { accounts: 10_000, accountsEach: 250, kills: 20 },
+  extent: ({ accounts, kills }) => `${accounts.toLocaleString("en")} accounts, ${kills} kills`,
+  run: (run, { accounts, accountsEach, kills }) =>
+    trial(run, `month end of ${accounts} accounts, the worker killed ${kills} times: each is invoiced once`, () =>
+      withBenchDatabase("faults_month_end", async (databaseUrl) => {
+        const pool = createPool(databaseUrl, 2);
+        await using programs = workerPrograms(databaseUrl, accountsEach);
+        try {
+          await seedMonth(pool, accounts);
+          const armed = points.slice(0, Math.floor(kills / 2));
+          for (const fault of armed) await killAt(programs, fault);
+          const chance = randomOf(run.options.seed);
+          for (let left = kills - armed.length; left > 0; left--)
+            await killAmid(programs, pool, accounts, left, chance);
+          const done = await invoiced(pool);
+          const worker = await programs.start();
+          await until("the month is ended", 600, () => isMonthEnded(pool));
+          await worker.kill("SIGTERM");
+          return `${kills} kills with ${done} invoices made by then; ${await requireEndedMonth(pool, accounts, 100)}`;
+        } finally {
+          await pool.end();
+        }
+      }),
+    ),
+});
 
 /** The process kills itself at the point. */
 async function killAt(programs: WorkerPrograms, fault: Fault): Promise<void> {

@@ -1,18 +1,15 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { until } from "@moorage/testkit/until.ts";
 import { services, start, stop, waitHealthy } from "../../tools/stack/control.ts";
-import { hostOf } from "../../tools/stack/hosts.ts";
 import { psql } from "../../tools/stack/postgres.ts";
 import { dropTemporalDatabases, temporalSchema } from "../../tools/stack/temporal-schema.ts";
-import { containers, hostNumbers, mounts } from "../kit/host.ts";
+import { containers, hostNumbers } from "../kit/host.ts";
 import { query } from "../kit/records.ts";
 import { type Load, load, reach, sql } from "../kit/sql.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 import { moorage } from "../kit/moorage.ts";
-import { type Run, trial } from "./trial.ts";
+import { defineDrill } from "./drill.ts";
+import { trial } from "./trial.ts";
 
-const command = promisify(execFile);
 const CONTROL_PLANE = ["api", "auth", "worker", "fleet"];
 /** Everything that is not data plane: databases do not depend on it. DNS is data plane, with a server of its own. */
 export const everythingButHosts = async (): Promise<string[]> =>
@@ -26,7 +23,7 @@ export const bring = async (names: readonly string[]): Promise<void> => {
 };
 export const labelled = (what: string, n: number): string => `${what}-${n}-${Date.now() % 1_000_000}`;
 
-async function makeActive(alice: Tenant, label: string) {
+export async function makeActive(alice: Tenant, label: string) {
   const { id } = await alice.createSurely(label);
   return alice.untilStatus(id, "active", 120);
 }
@@ -36,112 +33,145 @@ export async function removeAll(alice: Tenant, ids: readonly number[]): Promise<
   for (const id of ids) await alice.untilEvent(id, "database_delete", 120);
 }
 
-export const temporalStopped = (run: Run, seconds: number): Promise<boolean> =>
-  trial(run, `Temporal stopped for ${seconds} s: creates are accepted, and finish after`, async () => {
-    const alice = tenant();
-    await stop(["temporal"]);
-    const made: number[] = [];
-    for (let n = 0; n < 3; n++) {
-      const { status, body } = await alice.create(labelled("temporal-down", n));
-      if (status !== 200) throw new Error(`create answered ${status} while Temporal was down`);
-      made.push(body.id);
-    }
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    await bring(["temporal"]);
-    const back = performance.now();
-    for (const id of made) await alice.untilStatus(id, "active", 180);
-    const took = ((performance.now() - back) / 1000).toFixed(1);
-    await removeAll(alice, made);
-    return `3 created while it was down, all active ${took} s after it was back`;
-  });
+export const temporalStopped = defineDrill({
+  name: "temporal-stopped",
+  question: "Are creates accepted while Temporal is stopped, and do they finish afterwards?",
+  hosts: { least: 3 },
+  measures: "from Temporal's return to the last active database",
+  short: { seconds: 10 },
+  long: { seconds: 60 },
+  extent: ({ seconds }) => `${seconds} s`,
+  run: (run, { seconds }) =>
+    trial(run, `Temporal stopped for ${seconds} s: creates are accepted, and finish after`, async () => {
+      const alice = tenant();
+      await stop(["temporal"]);
+      const made: number[] = [];
+      for (let n = 0; n < 3; n++) {
+        const { status, body } = await alice.create(labelled("temporal-down", n));
+        if (status !== 200) throw new Error(`create answered ${status} while Temporal was down`);
+        made.push(body.id);
+      }
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      await bring(["temporal"]);
+      const back = performance.now();
+      for (const id of made) await alice.untilStatus(id, "active", 180);
+      const tookMs = performance.now() - back;
+      await removeAll(alice, made);
+      return {
+        note: `3 created while it was down, all active ${(tookMs / 1000).toFixed(1)} s after it was back`,
+        figures: { times: [tookMs] },
+      };
+    }),
+});
 
-export const temporalLost = (run: Run): Promise<boolean> =>
-  trial(run, "Temporal's databases dropped and made new with operations open: all of them end", async () => {
-    const alice = tenant();
-    const leaving = await makeActive(alice, labelled("temporal-lost", 0));
-    // Agents are stopped, so that the operations stay open in the middle of their workflows.
-    const agents = hostNumbers().map((n) => `agent-${n}`);
-    await stop(agents);
-    const made: number[] = [];
-    for (let n = 1; n <= 3; n++) made.push((await alice.createSurely(labelled("temporal-lost", n))).id);
-    await alice.deleteSurely(leaving.id);
-    await until(
-      "the workflows have started",
-      30,
-      async () =>
-        (await query("select id from operations where settled_at is null and started_at is null")).length === 0,
-    );
-    const open = await query("select id from operations where settled_at is null");
-    await stop(["temporal"]);
-    await dropTemporalDatabases();
-    await temporalSchema();
-    await bring(["temporal", ...agents]);
-    for (const id of made) await alice.untilStatus(id, "active", 180);
-    await alice.untilEvent(leaving.id, "database_delete", 180);
-    const again = await query("select id from operations where run > 0");
-    await removeAll(alice, made);
-    return `${open.length} operations were open, ${again.length} were restarted`;
-  });
+export const temporalLost = defineDrill({
+  name: "temporal-lost",
+  question: "Do all open operations end after Temporal's databases were dropped and created anew?",
+  hosts: { least: 3 },
+  short: {},
+  long: {},
+  extent: () => "1 trial",
+  run: (run) =>
+    trial(run, "Temporal's databases dropped and made new with operations open: all of them end", async () => {
+      const alice = tenant();
+      const leaving = await makeActive(alice, labelled("temporal-lost", 0));
+      // Agents are stopped, so that the operations stay open in the middle of their workflows.
+      const agents = hostNumbers().map((n) => `agent-${n}`);
+      await stop(agents);
+      const made: number[] = [];
+      for (let n = 1; n <= 3; n++) made.push((await alice.createSurely(labelled("temporal-lost", n))).id);
+      await alice.deleteSurely(leaving.id);
+      await until(
+        "the workflows have started",
+        30,
+        async () =>
+          (await query("select id from operations where settled_at is null and started_at is null")).length === 0,
+      );
+      const open = await query("select id from operations where settled_at is null");
+      await stop(["temporal"]);
+      await dropTemporalDatabases();
+      await temporalSchema();
+      await bring(["temporal", ...agents]);
+      for (const id of made) await alice.untilStatus(id, "active", 180);
+      await alice.untilEvent(leaving.id, "database_delete", 180);
+      const again = await query("select id from operations where run > 0");
+      await removeAll(alice, made);
+      return `${open.length} operations were open, ${again.length} were restarted`;
+    }),
+});
 
 /** Restores the control plane's database to the time of the copy; hosts remember what came after. */
-export const setBack = (run: Run): Promise<boolean> =>
-  trial(
-    run,
-    "Postgres set back to an older copy: no agent deletes anything, and `moorage recover` brings it together",
-    async () => {
-      const alice = tenant();
-      const kept = await makeActive(alice, labelled("kept", 1));
-      const removed = await makeActive(alice, labelled("removed", 1));
-      const keptReach = await reach(alice, kept.id);
-      await sql(
-        keptReach,
-        "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (42)",
-      );
-      await swapDatabase("create database moorage_copy template moorage");
+export const setBack = defineDrill({
+  name: "set-back",
+  question:
+    "Does every database survive when PostgreSQL is set back to an older copy, and does `moorage admin recover` reconcile them?",
+  hosts: { least: 3 },
+  short: {},
+  long: {},
+  extent: () => "1 trial",
+  run: (run) =>
+    trial(
+      run,
+      "Postgres set back to an older copy: no agent deletes anything, and `moorage admin recover` brings it together",
+      async () => {
+        const alice = tenant();
+        const kept = await makeActive(alice, labelled("kept", 1));
+        const removed = await makeActive(alice, labelled("removed", 1));
+        const keptReach = await reach(alice, kept.id);
+        await sql(
+          keptReach,
+          "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (42)",
+        );
+        await swapDatabase("create database moorage_copy template moorage");
 
-      const later = await makeActive(alice, labelled("later", 1));
-      await removeAll(alice, [removed.id]);
-      const before = await everyContainer();
-      await swapDatabase("drop database moorage with (force)", "alter database moorage_copy rename to moorage");
+        const later = await makeActive(alice, labelled("later", 1));
+        await removeAll(alice, [removed.id]);
+        const before = await everyContainer();
+        await swapDatabase("drop database moorage with (force)", "alter database moorage_copy rename to moorage");
 
-      await until(
-        "the set-back is noticed",
-        60,
-        async () => (await query<{ set_back_at: Date | null }>("select set_back_at from installation"))[0]?.set_back_at,
-      );
-      const refusal = await alice.create(labelled("refused", 1));
-      if (refusal.status !== 503)
-        throw new Error(`a create answered ${refusal.status} on a control plane that was set back`);
-      // Two more polls of every host: enough time to do harm.
-      const noticed = new Date();
-      await until(
-        "every host has polled again, twice",
-        60,
-        async () =>
-          (await query("select 1 from host_leases where seen_at > $1::timestamptz + interval '12 seconds'", [noticed]))
-            .length === hostNumbers().length,
-      );
-      const after = await everyContainer();
-      if (before !== after) throw new Error(`containers changed: ${before} became ${after}`);
+        await until(
+          "the set-back is noticed",
+          60,
+          async () =>
+            (await query<{ set_back_at: Date | null }>("select set_back_at from installation"))[0]?.set_back_at,
+        );
+        const refusal = await alice.create(labelled("refused", 1));
+        if (refusal.status !== 503)
+          throw new Error(`a create answered ${refusal.status} on a control plane that was set back`);
+        // Two more polls of every host: enough time to do harm.
+        const noticed = new Date();
+        await until(
+          "every host has polled again, twice",
+          60,
+          async () =>
+            (
+              await query("select 1 from host_leases where seen_at > $1::timestamptz + interval '12 seconds'", [
+                noticed,
+              ])
+            ).length === hostNumbers().length,
+        );
+        const after = await everyContainer();
+        if (before !== after) throw new Error(`containers changed: ${before} became ${after}`);
 
-      const output = await moorage("recover");
-      if (!output.includes(later.label) || !output.includes(removed.label))
-        throw new Error(`recover did not report both: ${output}`);
-      await alice.untilStatus(kept.id, "active");
-      await alice.untilStatus(later.id, "active");
-      if ((await alice.view(removed.id)).status !== 404) throw new Error("the deleted database came back");
-      const cakes = await sql(keptReach, "select id from shop.cakes");
-      if (cakes !== "42") throw new Error(`the kept database lost its row: ${cakes}`);
-      await until(
-        "the adopted database takes its new password",
-        60,
-        async () => (await sql(await reach(alice, later.id), "select 1")) === "1",
-      );
-      const fresh = await makeActive(alice, labelled("fresh", 1));
-      await removeAll(alice, [kept.id, later.id, fresh.id]);
-      return `${before.split(",").length} containers untouched; 1 adopted, 1 deletion followed, 1 created after`;
-    },
-  );
+        const output = await moorage("recover");
+        if (!output.includes(later.label) || !output.includes(removed.label))
+          throw new Error(`recover did not report both: ${output}`);
+        await alice.untilStatus(kept.id, "active");
+        await alice.untilStatus(later.id, "active");
+        if ((await alice.view(removed.id)).status !== 404) throw new Error("the deleted database came back");
+        const cakes = await sql(keptReach, "select id from shop.cakes");
+        if (cakes !== "42") throw new Error(`the kept database lost its row: ${cakes}`);
+        await until(
+          "the adopted database takes its new password",
+          60,
+          async () => (await sql(await reach(alice, later.id), "select 1")) === "1",
+        );
+        const fresh = await makeActive(alice, labelled("fresh", 1));
+        await removeAll(alice, [kept.id, later.id, fresh.id]);
+        return `${before.split(",").length} containers untouched; 1 adopted, 1 deletion followed, 1 created after`;
+      },
+    ),
+});
 
 async function swapDatabase(...statements: string[]): Promise<void> {
   await stop(CONTROL_PLANE);
@@ -164,106 +194,37 @@ const everyContainer = async (): Promise<string> =>
 const RATE = 100;
 const RATE_SECONDS = 60;
 
-export const controlPlaneDown = (run: Run, seconds: number): Promise<boolean> =>
-  trial(
-    run,
-    `everything but the hosts stopped for ${seconds} s: at least ${RATE * seconds} statements on a node, 0 failed`,
-    async () => {
-      const alice = tenant();
-      const database = await makeActive(alice, labelled("alone", 1));
-      const at = await reach(alice, database.id);
-      const names = await everythingButHosts();
-      const { statements, failed, seconds: took } = await loadWhileStopped();
-      const rate = Math.round(statements / took);
-      if (failed > 0 || statements < RATE * seconds || (seconds >= RATE_SECONDS && rate < RATE))
-        throw new Error(`${statements} statements, ${rate} each second, ${failed} failed`);
-      await removeAll(alice, [database.id]);
-      return `stopped ${names.join(", ")}: ${rate} statements/s, ${failed} failed`;
+export const controlPlaneDown = defineDrill({
+  name: "control-plane-down",
+  question: "Does a database serve statements while everything but the hosts and DNS is stopped?",
+  hosts: { least: 3 },
+  short: { seconds: 10 },
+  long: { seconds: 60 },
+  extent: ({ seconds }) => `${seconds} s`,
+  run: (run, { seconds }) =>
+    trial(
+      run,
+      `everything but the hosts stopped for ${seconds} s: at least ${RATE * seconds} statements on a node, 0 failed`,
+      async () => {
+        const alice = tenant();
+        const database = await makeActive(alice, labelled("alone", 1));
+        const at = await reach(alice, database.id);
+        const names = await everythingButHosts();
+        const { statements, failed, seconds: took } = await loadWhileStopped();
+        const rate = Math.round(statements / took);
+        if (failed > 0 || statements < RATE * seconds || (seconds >= RATE_SECONDS && rate < RATE))
+          throw new Error(`${statements} statements, ${rate} each second, ${failed} failed`);
+        await removeAll(alice, [database.id]);
+        return `stopped ${names.join(", ")}: ${rate} statements/s, ${failed} failed`;
 
-      async function loadWhileStopped(): Promise<Load> {
-        await stop(names);
-        try {
-          return await load(at, seconds, RATE * seconds);
-        } finally {
-          await bring(names);
+        async function loadWhileStopped(): Promise<Load> {
+          await stop(names);
+          try {
+            return await load(at, seconds, RATE * seconds);
+          } finally {
+            await bring(names);
+          }
         }
-      }
-    },
-  );
-
-export const hostRestarted = (run: Run): Promise<boolean> =>
-  trial(
-    run,
-    "control plane down, a host loses every process, mount and namespace: its nodes are back from its disk",
-    async () => {
-      const alice = tenant();
-      const made = [];
-      for (let n = 0; n < 6; n++) made.push(await makeActive(alice, labelled("reboot", n)));
-      const reaches = await Promise.all(made.map(({ id }) => reach(alice, id)));
-      const victim = reaches[0] as (typeof reaches)[0];
-      const onIt = reaches.filter(({ host }) => host === victim.host);
-      for (const at of onIt)
-        await sql(
-          at,
-          "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (7)",
-        );
-
-      const names = await everythingButHosts();
-      await stop(names);
-      const started = performance.now();
-      try {
-        await powerCycle(victim.host);
-        for (const at of onIt)
-          await until(
-            `the node at ${at.address} answers`,
-            120,
-            async () => (await sql(at, "select id from shop.cakes")) === "7",
-          );
-      } finally {
-        await bring(names);
-      }
-      const took = ((performance.now() - started) / 1000).toFixed(1);
-      await removeAll(
-        alice,
-        made.map(({ id }) => id),
-      );
-      return `${onIt.length} nodes back with their data ${took} s after the cut`;
-    },
-  );
-
-/** The services of a host. Processes that they started outlive them. */
-const servicesOf = async (host: number): Promise<string[]> =>
-  (await services()).map(({ name }) => name).filter((name) => new RegExp(`^[a-z]+-${host}$`).test(name));
-
-async function powerCycle(host: number): Promise<void> {
-  await powerCut(host);
-  await powerOn(host);
-}
-
-export const powerOn = async (host: number): Promise<void> => bring(await servicesOf(host));
-
-/**
- * Simulates a power cut of a host: only its disk remains. Kills only processes in the host's namespaces. Returns the
- * time at which they were killed.
- */
-export async function powerCut(host: number): Promise<number> {
-  await stop(await servicesOf(host));
-  const nodes = (await mounts(host)).map((mount) => `moor-n-${(mount.split("/").at(-2) ?? "").slice(0, 8)}`);
-  const at = Date.now();
-  for (const namespace of [hostOf(host).namespace, ...nodes]) {
-    const { stdout } = await command("ip", ["netns", "pids", namespace]);
-    for (const pid of stdout.split("\n").filter(Boolean)) kill(Number(pid));
-  }
-  for (const mount of await mounts(host))
-    await until(`${mount} is unmounted`, 15, async () => (await command("umount", [mount]), true));
-  for (const namespace of nodes) await command("ip", ["netns", "del", namespace]);
-  return at;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It ended with its parent.
-  }
-}
+      },
+    ),
+});

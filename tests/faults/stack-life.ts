@@ -3,41 +3,55 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { until } from "@moorage/testkit/until.ts";
 import { bridge, netName } from "../../tools/stack/addresses.ts";
 import { node, repo, stackDir } from "../../tools/stack/paths.ts";
 import { ownNamespaces } from "../kit/invariants.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
-import { type Run, trial } from "./trial.ts";
+import { defineDrill } from "./drill.ts";
+import { trial } from "./trial.ts";
 
 const command = promisify(execFile);
 /** A busy machine takes ten times as long as usual; only what hangs takes longer. */
 const UP_LIMIT_SECONDS = 900;
 
 /** The stack leaves nothing behind after `down`, and `up` brings every database back. */
-export const stackDownAndUp = (run: Run): Promise<boolean> =>
-  trial(run, "`stack down` leaves nothing running, and `stack up` brings the databases back from disk", async () => {
-    const alice = tenant();
-    const { id } = await alice.createSurely(`kept-${Date.now()}`);
-    await alice.untilStatus(id, "active", 120);
-    const at = await reach(alice, id);
-    await sql(
-      at,
-      "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (9)",
-    );
+export const stackDownAndUp = defineDrill({
+  name: "stack-down-up",
+  question:
+    "Does `pnpm stack down` leave nothing running, and does `pnpm stack up` bring the databases back from disk?",
+  hosts: { least: 3 },
+  short: {},
+  long: {},
+  extent: () => "1 trial",
+  run: (run) =>
+    trial(run, "`stack down` leaves nothing running, and `stack up` brings the databases back from disk", async () => {
+      const alice = tenant();
+      const { id } = await alice.createSurely(`kept-${Date.now()}`);
+      await alice.untilStatus(id, "active", 120);
+      const at = await reach(alice, id);
+      await sql(
+        at,
+        "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (9)",
+      );
 
-    const own = await ownNamespaces();
-    const downSeconds = await stack("down");
-    const left = await leftovers(own);
-    const upSeconds = await stack("up", "--hosts", "3");
-    if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
-    if (upSeconds > UP_LIMIT_SECONDS) throw new Error(`up took ${upSeconds.toFixed(1)} s`);
-    await until("the node answers with its row", 60, async () => (await sql(at, "select id from shop.cakes")) === "9");
-    await alice.deleteSurely(id);
-    await alice.untilEvent(id, "database_delete", 120);
-    return `down ${downSeconds.toFixed(1)} s, second up ${upSeconds.toFixed(1)} s`;
-  });
+      const own = await ownNamespaces();
+      const downSeconds = await stack("down");
+      const left = await leftovers(own);
+      const upSeconds = await stack("up", "--hosts", "3");
+      if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
+      if (upSeconds > UP_LIMIT_SECONDS) throw new Error(`up took ${upSeconds.toFixed(1)} s`);
+      await until(
+        "the node answers with its row",
+        60,
+        async () => (await sql(at, "select id from shop.cakes")) === "9",
+      );
+      await alice.deleteSurely(id);
+      await alice.untilEvent(id, "database_delete", 120);
+      return `down ${downSeconds.toFixed(1)} s, second up ${upSeconds.toFixed(1)} s`;
+    }),
+});
 
 async function stack(...args: string[]): Promise<number> {
   const started = performance.now();

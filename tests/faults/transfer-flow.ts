@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { EntityTransfer } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 
 const TRANSFERS = "/v4/account/service-transfers";
 

@@ -1,5 +1,5 @@
 import type { Operation } from "@moorage/contract";
-import type { Random } from "../../packages/control-plane/src/testing/random.ts";
+import type { Random } from "@moorage/testkit/random.ts";
 
 /** What is sent, byte for byte, in this order; `pauseMs` between the pieces. */
 export type HostileRequest = { pieces: Buffer[]; pauseMs?: number; endless?: true };

@@ -9,7 +9,7 @@ import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type Operation, operations } from "@moorage/contract";
-import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
+import { createRandom } from "@moorage/testkit/random.ts";
 import { printSlowest } from "../../tools/slowest.ts";
 import { inStack } from "../../tools/stack/paths.ts";
 import { accountOf } from "../conformance/fuzz-account.ts";

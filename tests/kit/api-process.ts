@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { freePort } from "../../packages/control-plane/src/testing/free-port.ts";
+import { freePort } from "@moorage/testkit/free-port.ts";
+import { until } from "@moorage/testkit/until.ts";
 import { apiCommand, controlPlaneEnv } from "../../tools/stack/services.ts";
-import { until } from "./until.ts";
 
 /** Another API process beside the stack's, with separate settings; `log` is an open file. */
 export async function startApi(settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
@@ -10,7 +10,7 @@ export async function startApi(settings: Record<string, string> = {}, log: numbe
   const child = spawn(program, args, {
     env: {
       ...process.env,
-      ...controlPlaneEnv(),
+      ...controlPlaneEnv("api"),
       MOORAGE_API_LISTEN: `127.0.0.1:${port}`,
       MOORAGE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
       MOORAGE_CARDS_ADMISSION_LISTEN: `127.0.0.1:${admissionPort}`,

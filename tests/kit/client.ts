@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import type { Outcome } from "@moorage/testkit/knock.ts";
 import { node, repo } from "../../tools/stack/paths.ts";
 import { env } from "./stack-env.ts";
 import type { Tenant } from "./tenant.ts";
@@ -86,12 +87,10 @@ export async function runStatement(
 
 const program = (name: string): string => join(repo, "tests/kit/programs", `${name}.ts`);
 
-export type Knock = "open" | "refused" | "silent";
-
 /** One attempt to open a connection. */
-export async function knock(machine: ClientMachine, host: string, port: number): Promise<Knock> {
+export async function knock(machine: ClientMachine, host: string, port: number): Promise<Outcome> {
   const { stdout } = await run("ip", inside(machine, node, program("knock"), host, String(port), "2000"));
-  return stdout.trim() as Knock;
+  return stdout.trim() as Outcome;
 }
 
 export const lookUp = async (machine: ClientMachine, name: string, type: "A" | "AAAA"): Promise<string[]> => {

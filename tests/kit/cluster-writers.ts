@@ -1,8 +1,8 @@
+import { until } from "@moorage/testkit/until.ts";
 import { type Member, type Cluster, rowsAt } from "./cluster.ts";
 import { hostOf } from "../../tools/stack/hosts.ts";
 import { runStatement, clientA, start } from "./client.ts";
 import { env } from "./stack-env.ts";
-import { until } from "./until.ts";
 
 const WRITERS = 8;
 /** Enough to detect a gap of 20 ms, and little enough for a small machine. */

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { DatabaseFailover } from "@moorage/contract";
 import { peerPortOf } from "@moorage/contract/agent";
+import { until } from "@moorage/testkit/until.ts";
 import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../../packages/agent/src/mysql/node-sql.ts";
 import { runStatement, type Door, doorOf, clientA } from "./client.ts";
 import { hostDir } from "./host.ts";
 import { query } from "./records.ts";
 import type { Tenant } from "./tenant.ts";
-import { until } from "./until.ts";
 
 /** A node of a cluster, and its addresses: for clients `address`, and those for its peers and its own host. */
 export type Member = {

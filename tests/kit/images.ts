@@ -1,15 +1,16 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Event, Image, ImageUpload } from "@moorage/contract";
-import { readConfig } from "../../packages/control-plane/src/platform/config.ts";
-import { type ImageStores, imageStoresOf } from "../../packages/control-plane/src/images/index.ts";
+import { readSettings } from "@moorage/contract/settings";
+import { until } from "@moorage/testkit/until.ts";
+import { imageSettings, type ImageStores, imageStoresOf } from "../../packages/control-plane/src/images/index.ts";
 import { controlPlaneEnv } from "../../tools/stack/services.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 import type { Tenant } from "./tenant.ts";
-import { until } from "./until.ts";
 
 /** The stores of the running stack, by the settings of its own processes. */
-export const stackImageStores = (): ImageStores => (opened ??= imageStoresOf(readConfig(controlPlaneEnv())));
+export const stackImageStores = (): ImageStores =>
+  (opened ??= imageStoresOf(readSettings(imageSettings, controlPlaneEnv("worker"))));
 let opened: ImageStores | undefined;
 
 export const numberOf = ({ id }: Pick<Image, "id">): number => Number(id.replace("private/", ""));

@@ -1,3 +1,8 @@
+import { until } from "@moorage/testkit/until.ts";
+import { sourcesOf } from "../../packages/control-plane/src/databases/model/allow-list.ts";
+import { primaryHostname, privateHostname } from "../../packages/control-plane/src/databases/model/entity.ts";
+import { brokenImages } from "../../packages/control-plane/src/testing/broken-images.ts";
+import { zone } from "../../tools/stack/addresses.ts";
 import {
   containers,
   firewallSources,
@@ -10,15 +15,10 @@ import {
   throwAwayContainers,
   volumes,
 } from "./host.ts";
-import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
-import { primaryHostname, privateHostname } from "../../packages/control-plane/src/databases/hostnames.ts";
-import { brokenImages } from "../../packages/control-plane/src/testing/broken-images.ts";
-import { zone } from "../../tools/stack/addresses.ts";
 import { stackImageStores } from "./images.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 import { storedObjects } from "./stored-objects.ts";
-import { until } from "./until.ts";
 
 /** Every broken invariant, in words; empty when rows and hosts agree and nothing is half done. */
 export async function brokenInvariants(): Promise<string[]> {
@@ -53,11 +53,11 @@ const rowRules: Record<string, string> = {
   "a database has other than its nodes":
     "select d.id, count(n.id), count(distinct n.host_id) as hosts, count(distinct n.ordinal) as ordinals, count(distinct n.port) as ports from databases d left join nodes n on n.database_id = d.id and n.released_at is null group by d.id, d.cluster_size, d.deleted_at, d.status having count(n.id) <> case when d.deleted_at is null and d.status <> 'failed' then d.cluster_size else 0 end or count(distinct n.host_id) <> count(n.id) or count(distinct n.ordinal) <> count(n.id) or count(distinct n.port) > 1",
   "a cluster has other members than its nodes":
-    "select n.id from nodes n join databases d on d.id = n.database_id left join members m on m.node_id = n.id where n.released_at is null and (m.node_id is not null) <> (d.cluster_size > 1) or n.released_at is null and m.replaced_at is not null",
+    "select n.id from nodes n join databases d on d.id = n.database_id left join members m on m.node_id = n.id where n.released_at is null and (m.node_id is not null) <> (d.cluster_size > 1) or n.released_at is null and n.replaced_at is not null",
   "a member's spec has other members than there are":
     "select n.id from nodes n join databases d on d.id = n.database_id where n.released_at is null and d.cluster_size > 1 and (select array_agg(o.id::text order by o.ordinal) from nodes o where o.database_id = d.id and o.released_at is null) is distinct from (select array_agg(m->>'node') from jsonb_array_elements(n.desired_spec->'cluster'->'members') m)",
   "a member has a permission that should have been taken back":
-    "select id from nodes where released_at is null and desired_spec->'cluster' ?| array['bootstrap', 'reclone', 'make_primary']",
+    "select id from nodes where released_at is null and desired_spec->'cluster' ?| array['bootstrap', 'stay_out', 'reclone', 'make_primary']",
   "an asynchronous cluster has no primary among its nodes, or another cluster has one":
     "select d.id from databases d left join primary_terms l on l.database_id = d.id left join nodes n on n.id = l.node_id and n.database_id = d.id and n.released_at is null where d.deleted_at is null and d.status <> 'failed' and (n.id is not null) <> (d.replication_type = 'asynch')",
   "a member's spec has another primary":

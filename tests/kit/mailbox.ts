@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { until } from "@moorage/testkit/until.ts";
 import PostalMime, { type Email } from "postal-mime";
 import { env } from "./stack-env.ts";
-import { until } from "./until.ts";
 
 /** The mails to an address, in the order of their arrival. */
 async function mailsTo(address: string): Promise<Email[]> {

@@ -13,10 +13,14 @@ export async function allowDeletions(count: number): Promise<void> {
     await moorage("host", "allow-deletions", `host-${n}`, "--count", String(count), "--minutes", "240");
 }
 
-/** The operator's command line, as an operator runs it. */
+/** `moorage admin`, as an operator runs it. */
 export async function moorage(...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(node, [join(repo, "packages/cli/src/bin/moorage.ts"), ...args], {
-    env: { ...process.env, ...stackEnv() },
-  });
+  const { stdout } = await promisify(execFile)(
+    node,
+    [join(repo, "packages/cli/src/bin/moorage.ts"), "admin", ...args],
+    {
+      env: { ...process.env, ...stackEnv() },
+    },
+  );
   return stdout;
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { until } from "@moorage/testkit/until.ts";
 import { TOTP } from "otpauth";
 import { choosePassword } from "../../tools/stack/choose-password.ts";
 import { canary } from "./canaries.ts";
 import { operator } from "./operator.ts";
 import { tenant } from "./tenant.ts";
-import { until } from "./until.ts";
 
 const limits = { databases: 1, nodes: 1, memory_mb: 1024, disk_mb: 10_240 };
 

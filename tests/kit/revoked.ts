@@ -1,4 +1,4 @@
-import { until } from "./until.ts";
+import { until } from "@moorage/testkit/until.ts";
 
 /** An API process caches a token for 5 s. A refusal within that time proves that it was notified of the revocation. */
 const REMEMBERED_MS = 5000;

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "@moorage/testkit/until.ts";
 import { repo } from "../../tools/stack/paths.ts";
-import { until } from "./until.ts";
 
 type Given = { input?: string; env?: Record<string, string> };
 type Ended = { code: number | null; stdout: string; stderr: string };

@@ -1,6 +1,6 @@
 import type { DatabaseBackup, Event, MysqlDatabase, Notification } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { env } from "./stack-env.ts";
-import { until } from "./until.ts";
 
 export type Reply<Body> = { status: number; body: Body };
 

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { canary } from "./canaries.ts";
 import { authUrl } from "./browser.ts";
+import { operator } from "./operator.ts";
 import type { Person } from "./person.ts";
 import { env } from "./stack-env.ts";
 
@@ -116,6 +117,7 @@ async function register({ api }: Person, { label, isPublic }: AppOptions, redire
     public: isPublic,
   });
   if (status !== 200) throw new Error(`The client was refused: ${status} ${JSON.stringify(body)}`);
+  await operator(`/admin/oauth-clients/${body.id}/verified`, { verified: true });
   return { id: body.id, secret: canary("client secret", body.secret), redirect_uri };
 }
 

@@ -282,5 +282,5 @@ export const mistakes: readonly Mistake[] = [
   list("a page before the first", "?page=0", { field: "page", names: ["1"] }),
   filter("a filter by a field that is none", '{"colour": "red"}', ["colour", "label"]),
   filter("an operator that is none", '{"label": {"+like": "x"}}', ["+like", "+contains"]),
-  filter("a filter that is no JSON", "label=orders", ["not valid JSON", '{"label": "orders"}']),
+  filter("a filter that is no JSON", "label=orders", ["valid JSON", '{"label": "orders"}']),
 ];

@@ -7,9 +7,9 @@
  */
 import { createHash, randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { until } from "@moorage/testkit/until.ts";
 import { pidOf, services, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { writeServiceDir } from "../../tools/stack/supervisor.ts";
-import { until } from "../kit/until.ts";
 import { type CanaryCard, canaryOfCard, newCards } from "./canary-cards.ts";
 import { everyCardStore, startTraceSink } from "./card-stores.ts";
 import { cardFormsOf } from "./card-forms.ts";

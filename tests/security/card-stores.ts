@@ -2,9 +2,9 @@
 import { DeleteObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
+import { until } from "@moorage/testkit/until.ts";
 import { loopback, ports, s3Bucket, s3Keys, s3Url } from "../../tools/stack/addresses.ts";
 import { inStack, mailDir } from "../../tools/stack/paths.ts";
-import { until } from "../kit/until.ts";
 import { everyStore, filesIn, plantFile, psql, type Store } from "./stores.ts";
 
 export async function everyCardStore(traces: Store): Promise<Store[]> {

@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { beforeAll, expect, test } from "vitest";
 import { paymentsUrl } from "../../tools/stack/addresses.ts";
 import { runStatement, doorOf, clientA } from "../kit/client.ts";
@@ -6,7 +7,6 @@ import { operator } from "../kit/operator.ts";
 import { newPerson } from "../kit/person.ts";
 import { query } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 
 const DECLINING = "4000000000000341";
 const GOOD = "4242424242424242";

@@ -2,11 +2,13 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { PersonalToken } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { texts as tenantTexts } from "../../packages/cli/src/tenant/texts.ts";
 import { texts as authTexts } from "../../packages/control-plane/src/auth/texts.ts";
 import { texts as pageTexts } from "../../packages/control-plane/src/sign-in/pages/texts.ts";
-import { texts } from "../../packages/control-plane/src/sign-in/texts.ts";
+import { texts } from "../../packages/control-plane/src/sign-in/rules/texts.ts";
 import { authUrl, faultsOf, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
 import { canary } from "../kit/canaries.ts";
 import { mailTo, linkIn } from "../kit/mailbox.ts";
@@ -15,7 +17,6 @@ import { newPassword, newPerson, type Person } from "../kit/person.ts";
 import { newShell, type Running, type Shell } from "../kit/shell.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 
 let browser: Browser;
 let owner: Person;
@@ -54,7 +55,7 @@ async function invite(page: Page) {
   const email = `${username}@people.test`;
   const made = { username, email, restricted: false };
   expect((await owner.api.call("POST", "/v4/account/users", made)).status).toBe(200);
-  const link = linkIn(await mailTo(email, "You have a Moorage user", 30));
+  const link = linkIn(await mailTo(email, "You were added to Moorage: choose a password", 30));
   canary("password link", new URL(link).pathname.split("/").at(-1) ?? "");
   const password = newPassword();
   await page.goto(link);
@@ -100,7 +101,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout revokes the 
   });
   const token = await keptToken(shell);
 
-  expect((await shell.run()).stdout).toContain("Next: You have no database. Create one: moorage db create");
+  expect((await shell.run()).stdout).toContain(`Next: ${tenantTexts.nextCreate().text}`);
   const created = await shell.run(
     "db",
     "create",

@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { beforeAll, expect, test } from "vitest";
 import { du } from "../kit/host.ts";
 import { allowDeletions, moorage } from "../kit/moorage.ts";
@@ -5,7 +6,6 @@ import { nodesOf } from "../kit/records.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const SMALL = "t1-tiny";

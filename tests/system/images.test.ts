@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Event, Image, ImageUpload } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { hostOf } from "../../tools/stack/hosts.ts";
@@ -16,7 +17,6 @@ import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
 
 const run = promisify(execFile);
 const alice = tenant();

@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { beforeAll, expect, test } from "vitest";
 import { runStatement, type Door, doorOf, clientA } from "../kit/client.ts";
 import { brokenInvariants } from "../kit/invariants.ts";
@@ -5,7 +6,6 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const megabytes = Number(process.env["MOORAGE_LIFECYCLE_MB"] ?? 1024);

@@ -1,6 +1,7 @@
 import { readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { MysqlDatabase } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kill, waitHealthy } from "../../tools/stack/control.ts";
 import { serverOf } from "../kit/cluster-faults.ts";
@@ -12,7 +13,6 @@ import { load, reach, sql } from "../kit/sql.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 
@@ -87,7 +87,7 @@ describe("an active database", () => {
 
     expect(container.HostConfig).toMatchObject({ ReadonlyRootfs: true, Memory: 1024 ** 3, NanoCpus: 1e9 });
     const status = await readFile(`/proc/${container.State.Pid}/status`, "utf8");
-    expect(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])).toBeGreaterThanOrEqual(100_000);
+    expect(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])).toBeGreaterThanOrEqual(2_000_000_000);
     expect(status).toMatch(/^CapEff:\s+0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
     expect(status).toMatch(/^Seccomp:\s+2$/m);

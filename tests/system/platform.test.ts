@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { until } from "@moorage/testkit/until.ts";
 import { beforeAll, expect, test } from "vitest";
 import { arm, disarm, fired } from "../faults/crash-dir.ts";
 import { startApi } from "../kit/api-process.ts";
@@ -9,7 +10,6 @@ import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
 import { refusedByMessage, type Revoked } from "../kit/revoked.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const few = (perSeconds: number) => ({ MOORAGE_RATE_LIMITS: "1", MOORAGE_RATE_SINGLE: `10/${perSeconds}` });

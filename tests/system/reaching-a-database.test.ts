@@ -1,11 +1,12 @@
 import type { Event } from "@moorage/contract";
+import type { Outcome } from "@moorage/testkit/knock.ts";
+import { until } from "@moorage/testkit/until.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   runStatement,
   type Door,
   doorOf,
   hold,
-  type Knock,
   knock,
   lookUp,
   type ClientMachine,
@@ -19,7 +20,6 @@ import { countPackets } from "../kit/packet-counter.ts";
 import { nodesOf, query } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const [a, b] = [clientA(), clientB()];
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => listed[Symbol.asyncDispose]());
 
 /** All at once: waiting for a missing answer takes two seconds each. */
-const knockAll = (machines: readonly ClientMachine[], addresses: readonly string[], port: number): Promise<Knock[]> =>
+const knockAll = (machines: readonly ClientMachine[], addresses: readonly string[], port: number): Promise<Outcome[]> =>
   Promise.all(machines.flatMap((machine) => addresses.map((address) => knock(machine, address, port))));
 
 const errorOf = (work: Promise<string>): Promise<string> =>

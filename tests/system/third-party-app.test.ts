@@ -1,5 +1,6 @@
 /** A third party's app, from its registration to its removal, with a user in a browser. */
 import type { AuthorizedApp } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApi } from "../kit/api-process.ts";
@@ -10,7 +11,6 @@ import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { type AppOptions, startThirdPartyApp } from "../kit/third-party-app.ts";
 import { refusedByMessage } from "../kit/revoked.ts";
-import { until } from "../kit/until.ts";
 
 let browser: Browser;
 beforeAll(async () => {

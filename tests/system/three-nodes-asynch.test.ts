@@ -1,4 +1,5 @@
 import type { Event } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runStatement, clientA } from "../kit/client.ts";
 import {
@@ -17,7 +18,6 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { query } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const ASYNCH = { replication_type: "asynch", encrypted: true };

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Event } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runStatement, type Door, knock, lookUp, clientA, clientB } from "../kit/client.ts";
 import {
@@ -22,7 +23,6 @@ import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const [a, b] = [clientA(), clientB()];

@@ -17,11 +17,13 @@ const shards = Array.from({ length: INTEGRATION_SHARDS }, (_, index) => index + 
 const withoutStack: Stage[] = [
   { name: "check", command: program("tools/check.ts") },
   { name: "unit", command: vitest("unit") },
+  { name: "sim", command: program("tests/sim/run.ts", "--ci") },
   ...shards.map((shard) => ({
     name: `integration-${shard}`,
     command: vitest("integration", "--shard", `${shard}/${INTEGRATION_SHARDS}`),
   })),
   { name: "schema", command: program("tools/previous-tests-on-new-schema.ts") },
+  { name: "docs", command: program("tests/docs/run.ts", "--ci") },
 ].map((stage) => ({ ...stage, nice: 19 }));
 
 /** The stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */

@@ -1,3 +1,4 @@
+import type { StoreIdentity, StoreKey } from "@moorage/testkit/store-policies.ts";
 import { slot } from "./slot.ts";
 
 /** Every listening port of the unnamed stack. Below 32768 (ephemeral) and outside 20000–32285 (nodes). */
@@ -36,6 +37,7 @@ const unnamedPorts = {
   hints: 18105,
   smtp: 18025,
   fleet: 18443,
+  docs: 18106,
 };
 type Ports = typeof unnamedPorts;
 
@@ -93,6 +95,7 @@ export const hintsUrl = `http://${loopback(ports.hints)}/hints/objects`;
 /** On the bridge: hosts deploy images from it. */
 export const imageServerUrl = `http://${bridgeAddress}:${ports.imageServer}`;
 
+export const docsUrl = `http://${loopback(ports.docs)}`;
 /** The fake payment provider. */
 export const paymentsUrl = `http://${loopback(ports.payments)}`;
 export const webhookUrl = `${publicUrl}/webhooks/stripe`;
@@ -100,4 +103,17 @@ export const webhookUrl = `${publicUrl}/webhooks/stripe`;
 /** Keys of servers in a development stack that only this machine and its namespaces reach. */
 export const dnsApiKey = "stack-dns-key";
 export const stripeKeys = { secret: "sk_test_fake", webhook: "whsec_fake" };
+/** Of the stack and its tests: everything. */
 export const s3Keys = { access: "stack-access", secret: "stack-secret-key" };
+const keyOf = (identity: StoreIdentity): StoreKey => ({
+  access: `stack-${identity}`,
+  secret: `stack-${identity}-secret-key`,
+});
+/** Of each process, with the rights that docs/operating/object-store.md gives it. */
+export const s3ProcessKeys: Record<StoreIdentity, StoreKey> = {
+  api: keyOf("api"),
+  fleet: keyOf("fleet"),
+  worker: keyOf("worker"),
+  "image-server": keyOf("image-server"),
+  purge: keyOf("purge"),
+};

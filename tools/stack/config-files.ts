@@ -1,5 +1,15 @@
 import { operations } from "@moorage/contract";
-import { bridgeAddress, dnsApiKey, imageBucket, imageStores, loopback, ports, s3Keys, zone } from "./addresses.ts";
+import { accountsFile } from "@moorage/testkit/store-policies.ts";
+import {
+  bridgeAddress,
+  dnsApiKey,
+  imageBucket,
+  imageStores,
+  loopback,
+  ports,
+  s3ProcessKeys,
+  zone,
+} from "./addresses.ts";
 import { keyFile } from "./keys.ts";
 import { inStack } from "./paths.ts";
 import { writeIfChanged } from "./write-if-changed.ts";
@@ -10,9 +20,15 @@ export const configFile = {
   temporalDynamic: inStack("config", "temporal-dynamic.yaml"),
   dns: inStack("config", "pdns.conf"),
   prometheus: inStack("config", "prometheus.yaml"),
-  imageStores: inStack("config", "image-stores.json"),
   storeEvents: inStack("config", "store-events.json"),
+  /** Beside nothing else: the store keeps a backup of it in its folder. */
+  storeAccounts: inStack("config", "store-accounts", "users.json"),
 };
+
+const storeUsers = ["api", "fleet", "worker", "image-server"] as const;
+/** The same stores, with the keys of one process. */
+export const imageStoresFileOf = (identity: (typeof storeUsers)[number]): string =>
+  inStack("config", `image-stores-${identity}.json`);
 
 export async function writeConfigFiles(): Promise<void> {
   await writeIfChanged(configFile.front, front());
@@ -20,7 +36,9 @@ export async function writeConfigFiles(): Promise<void> {
   await writeIfChanged(configFile.temporalDynamic, temporalDynamic);
   await writeIfChanged(configFile.dns, dns());
   await writeIfChanged(configFile.prometheus, prometheus());
-  await writeIfChanged(configFile.imageStores, imageStoresFile(), 0o600);
+  for (const identity of storeUsers)
+    await writeIfChanged(imageStoresFileOf(identity), imageStoresFile(identity), 0o600);
+  await writeIfChanged(configFile.storeAccounts, accountsFile(Object.values(s3ProcessKeys)), 0o600);
   await writeIfChanged(configFile.storeEvents, storeEvents);
 }
 
@@ -162,12 +180,22 @@ const temporalDynamic = `matching.numTaskqueueReadPartitions: [{ value: 1 }]
 matching.numTaskqueueWritePartitions: [{ value: 1 }]
 `;
 
-const imageStoresFile = (): string =>
+const imageStoresFile = (identity: (typeof storeUsers)[number]): string =>
   JSON.stringify(
     Object.fromEntries(
       Object.entries(imageStores).map(([name, { url, region }]) => [
         name,
-        { regions: [region], url, bucket: imageBucket, access_key: s3Keys.access, secret_key: s3Keys.secret },
+        {
+          regions: [region],
+          url,
+          bucket: imageBucket,
+          access_key: s3ProcessKeys[identity].access,
+          secret_key: s3ProcessKeys[identity].secret,
+          ...(identity === "worker" && {
+            purge_access_key: s3ProcessKeys.purge.access,
+            purge_secret_key: s3ProcessKeys.purge.secret,
+          }),
+        },
       ]),
     ),
     undefined,

@@ -7,6 +7,7 @@ import {
   dnsApiKey,
   imageServerUrl,
   dnsApiUrl,
+  docsUrl,
   imageBucket,
   imageStores,
   loopback,
@@ -31,6 +32,7 @@ export const envFile = inStack("env");
 export const stackEnv = (seed: Seed & { compute: Compute }, hostCount: number): Record<string, string> => ({
   MOORAGE_URL: publicUrl,
   MOORAGE_AUTH_URL: authUrl,
+  MOORAGE_DOCS_URL: docsUrl,
   MOORAGE_USERNAME: seed.owner.username,
   MOORAGE_PASSWORD: seed.owner.password,
   MOORAGE_TOKEN: seed.tokens.owner,

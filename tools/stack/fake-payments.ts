@@ -1,11 +1,11 @@
 /**
- * Runs the stack's fake payment provider: packages/control-plane/src/testing/fake-payment-provider.ts. Its state is
+ * Runs the stack's fake payment provider: packages/testkit/src/fake-payment-provider.ts. Its state is
  * kept in a file, which contains no card number.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createFakeLedger } from "../../packages/control-plane/src/testing/fake-payment-ledger.ts";
-import type { FakeMemory } from "../../packages/control-plane/src/testing/fake-payment-wire.ts";
-import { startFakePaymentProvider } from "../../packages/control-plane/src/testing/fake-payment-provider.ts";
+import { createFakeLedger } from "@moorage/testkit/fake-payment-ledger.ts";
+import { startFakePaymentProvider } from "@moorage/testkit/fake-payment-provider.ts";
+import type { FakeMemory } from "@moorage/testkit/fake-payment-wire.ts";
 
 const env = (name: string): string => {
   const value = process.env[name];

@@ -172,13 +172,14 @@ export async function seedHost(host: Host): Promise<void> {
   if (reply.enrol_token) await writeFile(join(host.dir, "enrol-token"), reply.enrol_token, { mode: 0o600 });
 }
 
-type HostList = { data: { name: string; state: string }[] };
+type HostList = { data: { name: string; state: string; compared: boolean }[] };
 
 export async function waitHostsActive(hosts: readonly Host[], seconds: number): Promise<string[]> {
   let missing = hosts.map((host) => host.name);
   await waitUntil(seconds, async () => {
     const { data } = await admin<HostList>("GET", "/admin/hosts");
-    const active = new Set(data.filter((host) => host.state === "active").map((host) => host.name));
+    const isReady = ({ state, compared }: HostList["data"][number]): boolean => state === "active" && compared;
+    const active = new Set(data.filter(isReady).map((host) => host.name));
     missing = hosts.map((host) => host.name).filter((name) => !active.has(name));
     return missing.length === 0;
   });

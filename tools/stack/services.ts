@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   authUrl,
   bridgeAddress,
@@ -18,12 +18,14 @@ import {
   region,
   s3Bucket,
   s3Keys,
+  s3ProcessKeys,
   s3Url,
   stripeKeys,
   webhookUrl,
   zone,
 } from "./addresses.ts";
-import { configFile } from "./config-files.ts";
+import { configFile, imageStoresFileOf } from "./config-files.ts";
+import { docs } from "./docs.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { disksOf, type Host, hostsUpTo } from "./hosts.ts";
 import { podmanEnv } from "./image-store.ts";
@@ -81,6 +83,8 @@ const objectStore = (name: string, port: number): Service => ({
     hintsUrl,
     "--event-filter",
     configFile.storeEvents,
+    "--iam-dir",
+    dirname(configFile.storeAccounts),
     "posix",
     "--sidecar",
     inStack("data", name, "sidecar"),
@@ -89,7 +93,7 @@ const objectStore = (name: string, port: number): Service => ({
   env: { ROOT_ACCESS_KEY: s3Keys.access, ROOT_SECRET_KEY: s3Keys.secret },
   address: `${bridgeAddress}:${port}`,
   healthy: answers(`http://${bridgeAddress}:${port}/`, 403), // it refuses a call without a signature
-  sources: [configFile.storeEvents],
+  sources: [configFile.storeEvents, configFile.storeAccounts],
 });
 const objectStores = [objectStore("s3", ports.s3), objectStore("s3-west", ports.s3West)];
 export const objectFolders = objectStores.flatMap(({ name }) => [`data/${name}/objects`, `data/${name}/sidecar`]);
@@ -161,6 +165,7 @@ const parts: Service[] = [
     healthy: converses({ host: "127.0.0.1", port: ports.smtp }, "", "220"),
     sources: [mailSink],
   },
+  docs,
   {
     name: "fake-payments",
     kind: "part",
@@ -202,7 +207,9 @@ export const controlPlaneProgram = (name: string): string => join(packageSource(
 /** As an operator starts it (docs/operating): otherwise the heap limit follows the memory of the machine. */
 export const apiCommand = (): string[] => [node, "--max-old-space-size=512", controlPlaneProgram("api")];
 
-export const controlPlaneEnv = (): Record<string, string> => ({
+/** `name`: the process that gets its own keys of the object stores. */
+export const controlPlaneEnv = (name?: string): Record<string, string> => ({
+  ...storeEnv(name),
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: loopback(ports.temporal),
   TEMPORAL_NAMESPACE: "moorage",
@@ -235,11 +242,11 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_DATABASE_CA_DIR: keyFile.databaseCa,
   MOORAGE_KEYS_FILE: keyFile.sealing,
   MOORAGE_S3_URL: s3Url,
-  MOORAGE_S3_ACCESS_KEY: s3Keys.access,
-  MOORAGE_S3_SECRET_KEY: s3Keys.secret,
   MOORAGE_S3_BUCKET: s3Bucket,
-  MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
   MOORAGE_IMAGE_SERVER_URL: imageServerUrl,
+  // On a bridge of this machine, which hosts reach.
+  MOORAGE_HTTP_ALLOWED: "MOORAGE_IMAGE_SERVER_URL",
+  MOORAGE_CLEAR_TEXT_ALLOWED: "MOORAGE_S3_URL",
   MOORAGE_IMAGE_SERVER_KEY: imageServerKey(),
   MOORAGE_PROMETHEUS_URL: prometheusUrl,
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
@@ -251,6 +258,21 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   ...stripe,
   LOG_LEVEL: "info",
 });
+
+/** Each process has a key of its own for the stores, and `worker` also the one that deletes. */
+const storeEnv = (name: string | undefined): Record<string, string> => {
+  if (name !== "api" && name !== "fleet" && name !== "worker") return {};
+  const { purge, [name]: own } = s3ProcessKeys;
+  return {
+    MOORAGE_S3_ACCESS_KEY: own.access,
+    MOORAGE_S3_SECRET_KEY: own.secret,
+    MOORAGE_IMAGE_STORES_FILE: imageStoresFileOf(name),
+    ...(name === "worker" && {
+      MOORAGE_S3_PURGE_ACCESS_KEY: purge.access,
+      MOORAGE_S3_PURGE_SECRET_KEY: purge.secret,
+    }),
+  };
+};
 
 const stripe = {
   MOORAGE_PAYMENT_PROVIDER: "stripe",
@@ -290,7 +312,7 @@ const imageServer = (): Service => ({
   command: [node, controlPlaneProgram("image-server")],
   env: {
     DATABASE_URL: imageServerDatabaseUrl,
-    MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
+    MOORAGE_IMAGE_STORES_FILE: imageStoresFileOf("image-server"),
     MOORAGE_IMAGE_SERVER_LISTEN: `${bridgeAddress}:${ports.imageServer}`,
     MOORAGE_IMAGE_SERVER_METRICS_LISTEN: loopback(ports.imageServerMetrics),
     MOORAGE_IMAGE_SERVER_KEY: imageServerKey(),
@@ -299,7 +321,7 @@ const imageServer = (): Service => ({
   },
   address: `${bridgeAddress}:${ports.imageServer}`,
   healthy: answers(`${imageServerUrl}/ready`, 200),
-  sources: [...controlPlaneSources, configFile.imageStores],
+  sources: [...controlPlaneSources, imageStoresFileOf("image-server")],
 });
 
 function controlPlane(): Service[] {
@@ -314,7 +336,7 @@ function controlPlane(): Service[] {
       name,
       kind: "control-plane",
       command: name === "api" ? apiCommand() : [node, controlPlaneProgram(name)],
-      env: controlPlaneEnv(),
+      env: controlPlaneEnv(name),
       ...probe,
       sources: controlPlaneSources,
     }),

@@ -1,9 +1,10 @@
 import { mkdir } from "node:fs/promises";
-import { authUrl, region } from "./addresses.ts";
+import { authUrl, docsUrl, region } from "./addresses.ts";
 import { ensureBuckets } from "./bucket.ts";
 import { writeConfigFiles } from "./config-files.ts";
 import { isHealthy, isStale, pidOf, services, start, stop, waitHealthy } from "./control.ts";
 import { ensureWorkflowBundle, migrate } from "./control-plane.ts";
+import { ensureDocs } from "./docs.ts";
 import { ensureDnsDatabase, ensureZone } from "./dns-zone.ts";
 import { envFile, writeEnvFile } from "./env-file.ts";
 import { hostOf, hostsUpTo, mostHosts } from "./hosts.ts";
@@ -22,6 +23,7 @@ import { temporalSchema } from "./temporal-schema.ts";
 export async function up(hostCount: number | undefined): Promise<void> {
   const started = Date.now();
   await makeFolders(hostCount);
+  const docs = ensureDocs();
   await timed("files", Promise.all([ensureKeys(), writeConfigFiles(), ensureCluster(), ensureDnsDatabase()]));
   await timed("image", ensureImageStore(await engineFact("sha256")));
   await timed("network", ensureNetwork(hosts()));
@@ -33,6 +35,7 @@ export async function up(hostCount: number | undefined): Promise<void> {
   const seed = await timed("seed", seedAll());
   await startAgents(all.filter((service) => service.kind === "agent"));
   await writeEnvFile(seed, hosts().length);
+  await timed("docs", docs);
   console.log(`Up in ${seconds(started)}.\n${howToUse(seed)}`);
 }
 
@@ -128,4 +131,5 @@ Use it:
     $MOORAGE_URL/v4/databases/mysql/instances \\
     -d '{"label":"orders","region":"${region}","type":"${plan}","engine":"${engine}"}'
 Sign in: ${authUrl}/security as ${owner.username} with the password in ${envFile}; letters are in ${mailDir}
+Read:    ${docsUrl}
 See it:  pnpm stack status${option}          End it:  pnpm stack down${option}`;

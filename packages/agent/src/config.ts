@@ -1,30 +1,62 @@
 import { join } from "node:path";
+import { readSettings } from "@moorage/contract/settings";
 import { z } from "zod";
-import { gatekeeperPorts } from "./gatekeeper/config.ts";
+import { sharedSettings } from "./gatekeeper/config.ts";
+import type { DeletionLimits } from "./specs/deletion-guard.ts";
+import type { TrashRules } from "./specs/trash-age.ts";
 
 // The path of a unix socket has at most 107 characters; our longest is <dir>/nodes/<uuid>/run/mysqld.sock.
 const longestDirectory = 107 - join("/nodes", "0".repeat(36), "run/mysqld.sock").length;
 const Count = z.coerce.number().int().nonnegative();
+const Seconds = z.coerce.number().positive();
 
-const Environment = z.object({
-  MOORAGE_AGENT_DIR: z.string().startsWith("/").max(longestDirectory),
-  MOORAGE_FLEET_URL: z.url({ protocol: /^https$/ }),
-  MOORAGE_FLEET_CA: z.string().min(1),
-  MOORAGE_ENROL_TOKEN_FILE: z.string().optional(),
-  MOORAGE_PODMAN_SOCKET: z.string().startsWith("/"),
-  MOORAGE_ENGINES_DIR: z.string().startsWith("/"),
-  MOORAGE_OPERATOR_KEY: z.string().min(1),
-  MOORAGE_DELETIONS_PER_WINDOW: Count.default(5),
-  MOORAGE_DELETION_WINDOW_SECONDS: Count.default(600),
-  MOORAGE_TRASH_HOURS: Count.default(72),
+export const agentSettings = {
+  ...sharedSettings,
+  MOORAGE_AGENT_DIR: sharedSettings.MOORAGE_AGENT_DIR.max(longestDirectory),
+  MOORAGE_FLEET_URL: z
+    .url({ protocol: /^https$/, error: "expected a URL with https" })
+    .describe("Where hosts reach `fleet`."),
+  MOORAGE_ENROL_TOKEN_FILE: z
+    .string()
+    .optional()
+    .describe("The file with the one-time token of `moorage admin host add`; required until the host is enrolled."),
+  MOORAGE_PODMAN_SOCKET: z.string().startsWith("/").describe("The socket of podman's service: an absolute path."),
+  MOORAGE_ENGINES_DIR: z
+    .string()
+    .startsWith("/")
+    .describe("The folder of engines and their images, such as `mysql/image.tar.zst`: an absolute path."),
+  MOORAGE_OPERATOR_KEY: z
+    .string()
+    .min(1)
+    .describe(
+      "The file of the operator's public key, which verifies allowances of deletions. For the command line: of the private key, which signs them.",
+    ),
+  MOORAGE_DELETIONS_PER_WINDOW: Count.default(5).describe(
+    "How many deletions and re-clones a host performs in a window without an allowance; others are held until the window has room.",
+  ),
+  MOORAGE_DELETION_WINDOW_SECONDS: Count.default(600).describe("The window of deletions, in seconds."),
+  MOORAGE_DELETIONS_PER_DAY: Count.default(20).describe(
+    "How many deletions, and as many re-clones, a host performs in 24 hours without an allowance; others are held until one is signed or the day has room.",
+  ),
+  MOORAGE_TRASH_HOURS: Count.default(72).describe(
+    "How long the volume of a deleted node is kept, in hours, not counting those in which a deletion is held.",
+  ),
+  MOORAGE_TRASH_PURGES_PER_DAY: Count.default(50).describe(
+    "How many volumes a host removes from its trash in 24 hours; others wait.",
+  ),
+  MOORAGE_UNRESPONSIVE_SECONDS: Seconds.default(60).describe(
+    "How long a server has not answered, in seconds, before it is reported as unresponsive.",
+  ),
+  MOORAGE_KILL_UNRESPONSIVE_SECONDS: Seconds.default(180).describe(
+    "How long a server has not answered, in seconds, before it is killed and started again.",
+  ),
   MOORAGE_AGENT_DISKS: z
     .string()
-    .default("/dev:/var/lib/moorage/disks")
     .transform((text) => text.split(":").filter((folder) => folder !== ""))
-    .pipe(z.array(z.string().startsWith("/"))),
-  MOORAGE_GATEKEEPER_CHECK_PORT: gatekeeperPorts.MOORAGE_GATEKEEPER_CHECK_PORT,
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
-});
+    .pipe(z.array(z.string().startsWith("/")))
+    .prefault("/dev:/var/lib/moorage/disks")
+    .describe("Disks below these folders may be read and captured as images: absolute paths, separated by colons."),
+};
 
 export type Config = {
   dir: string;
@@ -34,9 +66,9 @@ export type Config = {
   podmanSocket: string;
   enginesDir: string;
   operatorKey: string;
-  deletionsPerWindow: number;
-  deletionWindowMs: number;
-  trashMs: number;
+  deletionLimits: DeletionLimits;
+  trash: TrashRules;
+  liveness: { reportAfterMs: number; killAfterMs: number };
   /** Disks below these folders may be read and captured as images. */
   diskFolders: string[];
   /** The loopback port of this host's gatekeeper. */
@@ -46,9 +78,7 @@ export type Config = {
 
 /** The only place that reads the environment. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const read = Environment.safeParse(environment);
-  if (!read.success) throw new Error(`The environment variables are not valid:\n${z.prettifyError(read.error)}`);
-  const env = read.data;
+  const env = readSettings(agentSettings, environment);
   return {
     dir: env.MOORAGE_AGENT_DIR,
     fleetUrl: env.MOORAGE_FLEET_URL,
@@ -57,9 +87,16 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     podmanSocket: env.MOORAGE_PODMAN_SOCKET,
     enginesDir: env.MOORAGE_ENGINES_DIR,
     operatorKey: env.MOORAGE_OPERATOR_KEY,
-    deletionsPerWindow: env.MOORAGE_DELETIONS_PER_WINDOW,
-    deletionWindowMs: env.MOORAGE_DELETION_WINDOW_SECONDS * 1000,
-    trashMs: env.MOORAGE_TRASH_HOURS * 3_600_000,
+    deletionLimits: {
+      perWindow: env.MOORAGE_DELETIONS_PER_WINDOW,
+      windowMs: env.MOORAGE_DELETION_WINDOW_SECONDS * 1000,
+      perDay: env.MOORAGE_DELETIONS_PER_DAY,
+    },
+    trash: { keptMs: env.MOORAGE_TRASH_HOURS * 3_600_000, perDay: env.MOORAGE_TRASH_PURGES_PER_DAY },
+    liveness: {
+      reportAfterMs: env.MOORAGE_UNRESPONSIVE_SECONDS * 1000,
+      killAfterMs: env.MOORAGE_KILL_UNRESPONSIVE_SECONDS * 1000,
+    },
     diskFolders: env.MOORAGE_AGENT_DISKS,
     gatekeeperCheckPort: env.MOORAGE_GATEKEEPER_CHECK_PORT,
     logLevel: env.LOG_LEVEL,

@@ -7,11 +7,14 @@ export class ApiError extends Error {
   readonly operation: string;
   readonly status: number;
   readonly errors: ErrorReply["errors"];
-  constructor(operation: string, status: number, errors: ErrorReply["errors"]) {
+  /** False: a proxy in between, or another server, answered in a form of its own. */
+  readonly isOfApi: boolean;
+  constructor(operation: string, status: number, errors: ErrorReply["errors"], isOfApi = true) {
     super(`${status}: ${errors.map(({ reason }) => reason).join(" ")}`);
     this.operation = operation;
     this.status = status;
     this.errors = errors;
+    this.isOfApi = isOfApi;
   }
 
   /** The reason why this field was refused, if it was. */
@@ -25,8 +28,16 @@ export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly operation: string;
   readonly tries: number;
+  /** Such as https://api.example.com. */
+  readonly origin: string;
+  /** Such as ECONNREFUSED. */
+  readonly reason: string;
   constructor(operation: string, url: string, tries: number, cause: unknown) {
-    super(`${new URL(url).origin} does not answer (${reasonOf(cause)}).`, { cause });
+    const reason = reasonOf(cause);
+    const { origin } = new URL(url);
+    super(`${origin} does not answer (${reason}).`, { cause });
+    this.origin = origin;
+    this.reason = reason;
     this.operation = operation;
     this.tries = tries;
   }
@@ -36,7 +47,7 @@ export class NoAnswer extends Error {
 export async function errorOf(operation: string, reply: Response): Promise<ApiError> {
   const parsed = ErrorReply.safeParse(await reply.json().catch(() => undefined));
   const errors = parsed.success ? parsed.data.errors : [{ reason: reply.statusText || "It gave no reason." }];
-  return new ApiError(operation, reply.status, errors);
+  return new ApiError(operation, reply.status, errors, parsed.success);
 }
 
 /** The message of a `fetch` error only says that it failed; the cause has the reason. */

@@ -1,4 +1,4 @@
-import type { Operation } from "@moorage/contract";
+import type { AnyOperation } from "@moorage/contract";
 import type { z } from "zod";
 
 type Value = string | number | boolean | null;
@@ -13,33 +13,36 @@ export type FilterOver<Field extends string, Orderable extends string = Field> =
   "+order"?: "asc" | "desc";
 };
 
-type Params<O extends Operation> = O["params"] extends z.ZodObject ? { params: z.output<O["params"]> } : object;
-type Body<O extends Operation> = O["upload"] extends { types: readonly (infer Type extends string)[] }
+type Params<O extends AnyOperation> = O["params"] extends z.ZodObject ? { params: z.output<O["params"]> } : object;
+type Body<O extends AnyOperation> = O["upload"] extends { types: readonly (infer Type extends string)[] }
   ? { file: { bytes: Uint8Array<ArrayBuffer>; type: Type } }
   : O["body"] extends z.ZodObject
     ? { body: z.input<O["body"]> }
     : object;
-type Query<O extends Operation> = O["paged"] extends true
-  ? { query?: { page?: number; page_size?: number } }
+type Query<O extends AnyOperation> = O["paged"] extends true
+  ? { query?: { page?: number; page_size?: number } & FieldsOfQuery<O> }
   : O["query"] extends z.ZodObject
-    ? { query?: z.input<O["query"]> }
+    ? { query?: FieldsOfQuery<O> }
     : object;
-type Filter<O extends Operation> = O extends { filterable: infer Fields }
+type FieldsOfQuery<O extends AnyOperation> = O["query"] extends z.ZodObject ? z.input<O["query"]> : object;
+type Filter<O extends AnyOperation> = O extends { filterable: infer Fields }
   ? { filter?: FilterOver<keyof Fields & string, Exclude<keyof Fields & string, Unorderable<O>>> }
   : object;
 type Unorderable<O> = O extends { unorderable: readonly (infer Field)[] } ? Field : never;
-type Key<O extends Operation> = O["method"] extends "POST" ? { idempotencyKey?: string } : object;
+type Key<O extends AnyOperation> = O["method"] extends "POST" ? { idempotencyKey?: string } : object;
 
 /** The input of a call; fields that the operation does not know are type errors. */
-export type OperationInput<O extends Operation> = Params<O> & Body<O> & Query<O> & Filter<O> & Key<O> & Sending;
+export type OperationInput<O extends AnyOperation> = Params<O> & Body<O> & Query<O> & Filter<O> & Key<O> & Sending;
 export type Sending = { signal?: AbortSignal };
 
 /** The input is optional where nothing in it is required. */
-export type InputOf<O extends Operation> =
+export type InputOf<O extends AnyOperation> =
   object extends OperationInput<O> ? [input?: OperationInput<O>] : [input: OperationInput<O>];
 
 /** Undefined is a reply without a body, for operations that allow it. */
-export type ReplyOf<O extends Operation> = z.output<O["reply"]> | (O["mayBeEmpty"] extends string ? undefined : never);
+export type ReplyOf<O extends AnyOperation> =
+  | z.output<O["reply"]>
+  | (O["mayBeEmpty"] extends string ? undefined : never);
 
 /** The same without types, for the code that sends the request. */
 export type AnyInput = Sending & {

@@ -1,6 +1,5 @@
-import type { Operation } from "@moorage/contract";
+import type { AnyOperation } from "@moorage/contract";
 import { errorOf, NoAnswer } from "./api-error.ts";
-import { delay } from "./delay.ts";
 
 const LONGEST_WAIT_SECONDS = 60;
 
@@ -9,11 +8,11 @@ export type Sender = {
   /** Per attempt, until the whole answer is read. */
   timeoutMs: number;
   tries: number;
-  onIgnored?: ((fields: string, operation: Operation) => void) | undefined;
+  onIgnored?: ((fields: string, operation: AnyOperation) => void) | undefined;
 };
 
 export type Request = {
-  operation: Operation;
+  operation: AnyOperation;
   url: string;
   init: RequestInit;
   signal: AbortSignal | undefined;
@@ -64,3 +63,18 @@ function waitOf(reply: Response | undefined, attempt: number): number {
   if (Number.isFinite(retryAfter)) return Math.min(Math.max(retryAfter, 0), LONGEST_WAIT_SECONDS) * 1000;
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }
+
+/** This package also runs in browsers, which have no promise-based timers. */
+export const delay = (ms: number, signal?: AbortSignal | null): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const giveUp = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", giveUp);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) giveUp();
+    else signal?.addEventListener("abort", giveUp, { once: true });
+  });

@@ -1,6 +1,6 @@
 import { type Event, type EventAction, listEvents, viewEvent } from "@moorage/contract";
 import type { Client } from "./client.ts";
-import { delay } from "./delay.ts";
+import { delay } from "./send.ts";
 
 export type Waiting = {
   everyMs?: number;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EventEntity } from "./events.ts";
 import { defineOperation } from "./operation.ts";
 import { Email } from "./email.ts";
-import { page, Timestamp } from "./wire.ts";
+import { longestTexts, page, Timestamp } from "./wire.ts";
 
 export const Promotion = z.object({
   credit_monthly_cap: z.string(),
@@ -87,6 +87,7 @@ export const AccountChange = z
       .string({ error: ZIP })
       .regex(/^[A-Za-z0-9 -]*$/, ZIP)
       .refine((text) => text.replace(/[ -]/g, "").length <= 9 && text.length <= 24, ZIP)
+      .register(longestTexts, { longest: 24 })
       .nullable(),
   })
   .partial();

@@ -59,7 +59,7 @@ export const switchMysqlPrimary = defineOperation({
 
 export const promoteMysqlNode = defineOperation({
   id: "promoteMysqlNode",
-  summary: "Have another node of an asynchronous MySQL database lead in place of a primary that is lost",
+  summary: "Promote a replica of an asynchronous MySQL database whose primary is lost",
   tag: "Databases",
   method: "POST",
   path: "/v4/databases/mysql/instances/:instanceId/promote",

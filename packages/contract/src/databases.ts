@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineOperation } from "./operation.ts";
 import { Source } from "./source.ts";
-import { Empty, Id, Moment, page, Timestamp } from "./wire.ts";
+import { Empty, Id, Moment, offered, page, Timestamp } from "./wire.ts";
 
 export const DatabaseStatus = z.enum([
   "provisioning",
@@ -109,9 +109,9 @@ const ENGINE_ID = "the id of an engine, such as mysql/9.7.4, or mysql/9 for the 
 
 export const NewMysqlDatabase = z.object({
   label: Label,
-  region: z.string({ error: "the id of a region" }),
-  type: z.string({ error: "the id of a database type" }),
-  engine: z.string({ error: ENGINE_ID }),
+  region: offered("the id of a region"),
+  type: offered("the id of a database type"),
+  engine: offered(ENGINE_ID),
   cluster_size: z.union([z.literal(1), z.literal(3)], { error: "1 or 3" }).default(1),
   encrypted: z.boolean({ error: "true or false" }).default(false),
   /** Default: the operator's setting, which is true unless changed. */
@@ -129,10 +129,10 @@ export const MysqlDatabaseChange = z
     label: Label,
     allow_list: AllowList,
     updates: Updates.partial(),
-    type: z.string({ error: "the id of a database type" }),
-    engine: z.string({ error: ENGINE_ID }),
-    version: z.string({ error: "the version of the engine, such as 9.7.4" }),
-    region: z.string({ error: "the id of a region" }),
+    type: offered("the id of a database type"),
+    engine: offered(ENGINE_ID),
+    version: offered("the version of the engine, such as 9.7.4"),
+    region: offered("the id of a region"),
     cluster_size: z.int({ error: "1 or 3" }),
     encrypted: z.boolean({ error: "true or false" }),
     ssl_connection: z.boolean({ error: "true or false" }),
@@ -141,15 +141,6 @@ export const MysqlDatabaseChange = z
   })
   .partial();
 export type MysqlDatabaseChange = z.output<typeof MysqlDatabaseChange>;
-
-export const DatabaseEngine = z.object({
-  id: z.string(),
-  engine: z.string(),
-  version: z.string(),
-  total_disk_size_gb: z.int(),
-  used_disk_size_gb: z.int(),
-});
-export type DatabaseEngine = z.output<typeof DatabaseEngine>;
 
 /** The fields of a database in the list over all engines. */
 export const Database = MysqlDatabase.omit({
@@ -164,21 +155,6 @@ export const Database = MysqlDatabase.omit({
 }).extend({ instance_uri: z.string() });
 export type Database = z.output<typeof Database>;
 
-const Price = z.object({ hourly: z.number(), monthly: z.number() });
-const Offer = z.object({ quantity: z.int(), price: Price });
-export const DatabaseType = z.object({
-  id: z.string(),
-  label: z.string(),
-  class: z.string(),
-  memory: z.int(),
-  disk: z.int(),
-  vcpus: z.int(),
-  deprecated: z.boolean(),
-  // A command line client of this family reads both lists, even if empty.
-  engines: z.object({ mysql: z.array(Offer), postgresql: z.array(Offer) }),
-});
-export type DatabaseType = z.output<typeof DatabaseType>;
-
 const databaseFields = {
   label: "string",
   type: "string",
@@ -187,57 +163,6 @@ const databaseFields = {
   region: "string",
   status: "string",
 } as const;
-
-export const listDatabaseEngines = defineOperation({
-  id: "listDatabaseEngines",
-  summary: "List the database engines",
-  tag: "Databases",
-  method: "GET",
-  path: "/v4/databases/engines",
-  access: "public",
-  paged: true,
-  filterable: { engine: "string", version: "string" },
-  rate: "collection",
-  reply: page(DatabaseEngine),
-});
-
-export const viewDatabaseEngine = defineOperation({
-  id: "viewDatabaseEngine",
-  summary: "View a database engine",
-  tag: "Databases",
-  method: "GET",
-  path: "/v4/databases/engines/:engineId",
-  slashParam: "engineId",
-  access: "public",
-  params: z.object({ engineId: z.string() }),
-  rate: "single",
-  reply: DatabaseEngine,
-});
-
-export const listDatabaseTypes = defineOperation({
-  id: "listDatabaseTypes",
-  summary: "List the types that a database can have",
-  tag: "Databases",
-  method: "GET",
-  path: "/v4/databases/types",
-  access: "public",
-  paged: true,
-  filterable: { deprecated: "boolean" },
-  rate: "collection",
-  reply: page(DatabaseType),
-});
-
-export const viewDatabaseType = defineOperation({
-  id: "viewDatabaseType",
-  summary: "View a database type",
-  tag: "Databases",
-  method: "GET",
-  path: "/v4/databases/types/:typeId",
-  access: "public",
-  params: z.object({ typeId: z.string() }),
-  rate: "single",
-  reply: DatabaseType,
-});
 
 export const listDatabases = defineOperation({
   id: "listDatabases",

@@ -22,35 +22,37 @@ export type GrantFlag = keyof typeof flags;
 export const grantFlags = Object.keys(flags) as GrantFlag[];
 
 /** Only the lists of our own products have entries; the others are for clients that expect them. */
-const lists = <Item extends z.ZodType>(item: Item) =>
+const lists = <List extends z.ZodType>(list: List) =>
   z.object({
-    database: z.array(item),
-    domain: z.array(item),
-    firewall: z.array(item),
-    image: z.array(item),
-    linode: z.array(item),
-    longview: z.array(item),
-    nodebalancer: z.array(item),
-    stackscript: z.array(item),
-    volume: z.array(item),
-    vpc: z.array(item),
+    database: list,
+    domain: list,
+    firewall: list,
+    image: list,
+    linode: list,
+    longview: list,
+    nodebalancer: list,
+    stackscript: list,
+    volume: list,
+    vpc: list,
   });
 
 export const EntityGrant = z.object({ id: z.int(), label: z.string(), permissions: Permission });
 export type EntityGrant = z.output<typeof EntityGrant>;
 
-export const Grants = lists(EntityGrant).extend({
+export const Grants = lists(z.array(EntityGrant)).extend({
   global: z.object({ account_access: Permission, ...flags }),
 });
 export type Grants = z.output<typeof Grants>;
 export type GrantList = Exclude<keyof Grants, "global">;
-export const grantLists = Object.keys(lists(EntityGrant).shape) as GrantList[];
+export const grantLists = Object.keys(lists(z.array(EntityGrant)).shape) as GrantList[];
 
+const MOST_GRANTS = 1000;
+const TOO_MANY = "at most 1,000 entries in one request; a list changes only the objects that it names";
 const ID = "the id of something of this account, a whole number";
 const NewEntityGrant = z.object({ id: z.int({ error: ID }).positive(ID), permissions: Permission });
 
 /** Fields that are present are changed, the rest stays. */
-export const GrantsChange = lists(NewEntityGrant)
+export const GrantsChange = lists(z.array(NewEntityGrant).max(MOST_GRANTS, TOO_MANY))
   .partial()
   .extend({
     global: z

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineOperation } from "./operation.ts";
-import { Empty, page, Timestamp } from "./wire.ts";
+import { Empty, offered, page, Timestamp } from "./wire.ts";
 
 export const ImageStatus = z.enum(["creating", "pending_upload", "available"]);
 export type ImageStatus = z.output<typeof ImageStatus>;
@@ -55,7 +55,7 @@ export type NewImage = z.output<typeof NewImage>;
 
 export const NewImageUpload = z.object({
   label: Label,
-  region: z.string({ error: "the id of a region" }),
+  region: offered("the id of a region"),
   description: Description.optional(),
   cloud_init: CloudInit,
 });
@@ -123,7 +123,7 @@ export const uploadImage = defineOperation({
   note: [
     "Send the data by PUT to `upload_to`, with the header `Content-type: application/octet-stream`:",
     "a raw disk, compressed with gzip, by default at most 5 GB, within 24 hours.",
-    "The event says how it goes and, if the data cannot be used, why.",
+    "The event shows the progress and, if the data cannot be used, the reason.",
   ].join(" "),
   tag: "Images",
   method: "POST",

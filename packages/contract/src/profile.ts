@@ -3,7 +3,7 @@ import { Grants } from "./grants.ts";
 import { Login, login } from "./logins.ts";
 import { defineOperation } from "./operation.ts";
 import { Email } from "./email.ts";
-import { Empty, Id, Moment, page, Timestamp } from "./wire.ts";
+import { Empty, Id, longestTexts, page, Timestamp } from "./wire.ts";
 
 export const Profile = z.object({
   uid: z.int(),
@@ -33,7 +33,10 @@ const zones = new Set([...Intl.supportedValuesOf("timeZone"), "UTC", "GMT"]);
 export const ProfileChange = z
   .object({
     email: Email,
-    timezone: z.string({ error: TIMEZONE }).refine((zone) => zones.has(zone), TIMEZONE),
+    timezone: z
+      .string({ error: TIMEZONE })
+      .refine((zone) => zones.has(zone), TIMEZONE)
+      .register(longestTexts, { longest: 100 }),
     email_notifications: z.boolean({ error: "true or false" }),
     lish_auth_method: z.enum(["password_keys", "keys_only", "disabled"], {
       error: "password_keys, keys_only or disabled",
@@ -46,30 +49,6 @@ export type ProfileChange = z.output<typeof ProfileChange>;
 /** Arbitrary data, stored for the caller's own user interface. */
 export const Preferences = z.looseObject({});
 export const MOST_PREFERENCE_CHARACTERS = 65_535;
-
-const LABEL = "1 to 100 characters";
-const TokenLabel = z.string({ error: LABEL }).min(1, LABEL).max(100, LABEL);
-
-export const PersonalToken = z.object({
-  id: z.int(),
-  label: z.string(),
-  scopes: z.string(),
-  created: Timestamp,
-  expiry: Timestamp.nullable(),
-  /** The whole token in the answer to its creation; after that its first 16 characters. */
-  token: z.string(),
-});
-export type PersonalToken = z.output<typeof PersonalToken>;
-const SCOPES = "scopes such as databases:read_only, with spaces between them, or *";
-export const NewPersonalToken = z.object({
-  label: TokenLabel.optional(),
-  /** Absent, or `*`: the scopes of the requesting token. */
-  scopes: z.string({ error: SCOPES }).max(2048, SCOPES).nullish(),
-  expiry: Moment.nullish(),
-});
-export type NewPersonalToken = z.output<typeof NewPersonalToken>;
-export const PersonalTokenChange = z.object({ label: TokenLabel }).partial();
-export type PersonalTokenChange = z.output<typeof PersonalTokenChange>;
 
 /** An app that this user has authorised. */
 export const AuthorizedApp = z.object({
@@ -86,6 +65,7 @@ export type AuthorizedApp = z.output<typeof AuthorizedApp>;
 const own = { scopes: [] } as const;
 const read = { scopes: ["account:read_only"] } as const;
 const write = { scopes: ["account:read_write"] } as const;
+const confirmed = { ...write, confirmed: true } as const;
 
 export const viewProfile = defineOperation({
   id: "viewProfile",
@@ -101,6 +81,7 @@ export const viewProfile = defineOperation({
 export const updateProfile = defineOperation({
   id: "updateProfile",
   summary: "Update your profile",
+  note: "Another `email` counts once you have confirmed it, with a link that is sent there; until then the answer has the present one. It needs a personal token that has every scope (`*`), or that its user has just confirmed at the login host.",
   tag: "Profile",
   method: "PUT",
   path: "/v4/profile",
@@ -144,74 +125,6 @@ export const updatePreferences = defineOperation({
   body: Preferences,
   rate: "single",
   reply: Preferences,
-});
-
-const token = z.object({ tokenId: Id });
-
-export const listPersonalTokens = defineOperation({
-  id: "listPersonalTokens",
-  summary: "List your personal access tokens",
-  tag: "Profile",
-  method: "GET",
-  path: "/v4/profile/tokens",
-  access: read,
-  paged: true,
-  filterable: { label: "string", created: "date" },
-  rate: "collection",
-  reply: page(PersonalToken),
-});
-
-export const createPersonalToken = defineOperation({
-  id: "createPersonalToken",
-  summary: "Create a personal access token, with no more rights than the one that asks",
-  tag: "Profile",
-  method: "POST",
-  path: "/v4/profile/tokens",
-  access: write,
-  body: NewPersonalToken,
-  rate: "single",
-  emits: ["token_create"],
-  secretReply: true,
-  reply: PersonalToken,
-});
-
-export const viewPersonalToken = defineOperation({
-  id: "viewPersonalToken",
-  summary: "View a personal access token",
-  tag: "Profile",
-  method: "GET",
-  path: "/v4/profile/tokens/:tokenId",
-  access: read,
-  params: token,
-  rate: "single",
-  reply: PersonalToken,
-});
-
-export const updatePersonalToken = defineOperation({
-  id: "updatePersonalToken",
-  summary: "Change the label of a personal access token",
-  tag: "Profile",
-  method: "PUT",
-  path: "/v4/profile/tokens/:tokenId",
-  access: write,
-  params: token,
-  body: PersonalTokenChange,
-  rate: "single",
-  emits: ["token_update"],
-  reply: PersonalToken,
-});
-
-export const deletePersonalToken = defineOperation({
-  id: "deletePersonalToken",
-  summary: "Revoke a personal access token",
-  tag: "Profile",
-  method: "DELETE",
-  path: "/v4/profile/tokens/:tokenId",
-  access: write,
-  params: token,
-  rate: "single",
-  emits: ["token_delete"],
-  reply: Empty,
 });
 
 const app = z.object({ appId: Id });
@@ -284,7 +197,7 @@ export const enableTfa = defineOperation({
   tag: "Profile",
   method: "POST",
   path: "/v4/profile/tfa-enable",
-  access: write,
+  access: confirmed,
   rate: "single",
   secretReply: true,
   reply: z.object({ secret: z.string(), expiry: Timestamp }),
@@ -297,7 +210,7 @@ export const confirmTfa = defineOperation({
   tag: "Profile",
   method: "POST",
   path: "/v4/profile/tfa-enable-confirm",
-  access: write,
+  access: confirmed,
   body: z.object({ tfa_code: z.string({ error: TFA_CODE }).regex(/^\d{6}$/, TFA_CODE) }),
   rate: "single",
   emits: ["tfa_enabled"],
@@ -312,7 +225,7 @@ export const disableTfa = defineOperation({
   tag: "Profile",
   method: "POST",
   path: "/v4/profile/tfa-disable",
-  access: write,
+  access: confirmed,
   rate: "single",
   emits: ["tfa_disabled"],
   reply: Empty,

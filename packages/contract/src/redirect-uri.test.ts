@@ -1,7 +1,7 @@
+import { redirects } from "@moorage/testkit/redirects.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isRegistrable, isSameRedirect } from "./redirect-uri.ts";
-import { redirects } from "./testing/redirects.ts";
 
 describe("what a client may register", () => {
   test.each([

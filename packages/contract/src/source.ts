@@ -33,6 +33,18 @@ export function canonicalSource(text: string): string | undefined {
   return isMapped ? undefined : network();
 }
 
+/** The addresses of a source as numbers. Two ranges of one family include each other or have no address in common. */
+export type SourceRange = { family: 4 | 6; network: bigint; prefix: number };
+
+/** Undefined if no packet has this source. */
+export function sourceRange(text: string): SourceRange | undefined {
+  const source = canonicalSource(text);
+  if (source === undefined) return undefined;
+  const [address, prefix] = ipaddr.parseCIDR(source);
+  const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, "0"));
+  return { family: address.kind() === "ipv4" ? 4 : 6, network: BigInt(`0x${digits.join("")}`), prefix };
+}
+
 /** Texts are created lazily: a list has up to 10,000 entries, checked while other requests wait. */
 function read(text: string): { isMapped: boolean; isNetwork: boolean; network: () => string } {
   const six = text.includes(":");

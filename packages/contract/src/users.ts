@@ -38,7 +38,7 @@ export type UserChange = z.output<typeof UserChange>;
 
 const user = z.object({ username: z.string().max(64) });
 const view = { scopes: ["account:read_only"], unrestrictedOnly: true } as const;
-const change = { scopes: ["account:read_write"], unrestrictedOnly: true } as const;
+const change = { scopes: ["account:read_write"], confirmed: true, unrestrictedOnly: true } as const;
 
 export const listUsers = defineOperation({
   id: "listUsers",
@@ -81,6 +81,7 @@ export const viewUser = defineOperation({
 export const updateUser = defineOperation({
   id: "updateUser",
   summary: "Change a user's name, address or restriction",
+  note: "Another `email` counts once the user has confirmed it, with a link that is sent there; until then the answer has the present one. That of a user without a password changes at once.",
   tag: "Users",
   method: "PUT",
   path: "/v4/account/users/:username",

@@ -22,6 +22,21 @@ export const Id = z.preprocess(
   z.int().positive(),
 );
 
+/**
+ * The longest text that a schema accepts, where a check says so. Not in the OpenAPI document: such a text is looked up,
+ * and no longer one was ever valid.
+ */
+export const longestTexts = z.registry<{ longest: number }>();
+
+const LONGEST_NAME = 100;
+
+/** The name of something that the operator offers. `valid` says what it is. */
+export const offered = (valid: string) =>
+  z
+    .string({ error: valid })
+    .refine((name) => name.length <= LONGEST_NAME, { error: valid, abort: true })
+    .register(longestTexts, { longest: LONGEST_NAME });
+
 /** Texts with the values known today: a client must not fail on one that is added later. */
 export const openSets = z.registry<{ known: readonly string[] }>();
 export const openSet = (known: z.ZodEnum) =>

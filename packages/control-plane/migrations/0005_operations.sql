@@ -25,9 +25,10 @@ create index operations_to_start on operations (id) where started_at is null and
 create index operations_to_sweep on operations (sweep_at) where settled_at is null;
 create index operations_by_entity on operations (account_id, entity_id);
 
--- Hints that a workflow should read its tables again. Without content on purpose.
+-- Hints that a workflow should read its tables again. Without content on purpose; one of each operation, with a new id
+-- whenever it is added again.
 create sequence signals_seq;
 create table signals (
   id bigint primary key default nextval('signals_seq'),
-  operation_id bigint not null references operations
+  operation_id bigint not null unique references operations
 );

@@ -15,16 +15,28 @@ create table hosts (
   revision bigint not null default 0,
   enrol_token_sha256 bytea,
   enrol_expires_at timestamptz,
-  -- The public key that used the token: its owner may repeat the request after a lost response, nobody else.
-  enrol_key_sha256 bytea,
-  -- The only certificate that authenticates this host: the authority's signature alone does not suffice.
-  certificate_sha256 bytea unique,
+  -- The public key that used the token. Only certificates of this key authenticate the host: the authority's signature
+  -- alone does not suffice.
+  enrol_key_sha256 bytea unique,
+  -- The host has no identity until it is enrolled again.
+  revoked_at timestamptz,
   deletion_allowance jsonb,
   -- The epoch for which the agent sent a complete digest, for recovery.
   digest_epoch integer not null default 0,
+  -- The database server that this host was compared with, and did not know a later state than. A new host knows none.
+  proven_fingerprint text not null default current_fingerprint(),
+  -- When the host claimed a later state than ours without our signature: it is believed about nothing until a recovery.
+  quarantined_at timestamptz,
   created_at timestamptz not null
 );
 create index hosts_by_region on hosts (region) where state = 'active';
+
+-- Keys that no host may enrol with again: somebody else may have them.
+create table revoked_host_keys (
+  key_sha256 bytea primary key,
+  host_id bigint not null references hosts,
+  revoked_at timestamptz not null
+);
 
 -- Written every ten seconds by every host, so kept narrow and in its own table.
 create table host_leases (
@@ -37,6 +49,18 @@ create table host_leases (
   trash_mb bigint not null,
   unknown text[] not null default '{}'
 ) with (fillfactor = 50);
+
+-- From where the certificate of a host is used, by the family of the address.
+create table host_sources (
+  host_id bigint not null references hosts,
+  family smallint not null check (family in (4, 6)),
+  source inet not null,
+  former inet,
+  changed_at timestamptz not null,
+  -- When the former address came back soon: two machines use the certificate.
+  in_turn_at timestamptz,
+  primary key (host_id, family)
+);
 
 create table nodes (
   account_id bigint not null references accounts,
@@ -57,13 +81,20 @@ create table nodes (
   -- The observed state, as last reported by the host.
   observed_epoch integer not null default 0,
   observed_generation integer not null default 0,
+  -- The agent's start and the number of its request that reported it: of two requests of one generation the newer counts.
+  observed_start bigint not null default 0,
+  observed_count bigint not null default 0,
   observed_state text,
   observed_step text,
   observed_percent integer not null default 0,
+  -- The key of the key ring that sealed the spec which its host reported last. Null: not reported yet.
+  observed_key text,
   observed_message text,
   observed_at timestamptz,
   used_disk_mb bigint,
   created_at timestamptz not null,
+  -- When another node replaced it: a tombstone removes it, and it does not count any more.
+  replaced_at timestamptz,
   -- When the node's reservation on the host was freed.
   released_at timestamptz
 );
@@ -87,6 +118,9 @@ create table desired_phases (
 create table host_digests (
   host_id bigint not null references hosts,
   epoch integer not null,
+  -- As `observed_start` and `observed_count` of a node.
+  start bigint not null,
+  count bigint not null,
   nodes jsonb not null,
   at timestamptz not null,
   primary key (host_id, epoch)

@@ -23,3 +23,6 @@ create table databases (
   primary key (account_id, id)
 );
 create unique index databases_label on databases (account_id, label) where deleted_at is null;
+-- Few: those whose host may be back, or has to be replaced.
+create index databases_unwell on databases (account_id, id)
+  where deleted_at is null and cluster_size = 1 and status in ('degraded', 'suspended');

@@ -6,6 +6,8 @@ create table idempotency_keys (
   -- Only the hash: the key itself decrypts responses that hold a secret.
   key_sha256 bytea not null,
   request_hmac bytea not null,
+  -- The key of the key ring that the request's code and a sealed reply are made with.
+  key_id text,
   -- JSON, plain or sealed. Null only inside the transaction that claims the key.
   reply text,
   expires_at timestamptz not null,

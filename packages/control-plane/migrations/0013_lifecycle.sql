@@ -50,6 +50,12 @@ create table timelines (
   -- Set when the control plane was restored: it does not know which logs hosts have reported since then, so the next
   -- one may leave a gap. No time within the gap can be restored.
   gap_allowed boolean not null default false,
+  -- `archived_through` when the gap was allowed: times up to it can be restored without a later copy.
+  gap_from timestamptz,
+  -- When a gap was last allowed or a loss accepted. Only copies that were started since show what came before them.
+  gap_at timestamptz,
+  -- When the base copy that such a time needs is ordered next; null once it is there.
+  copy_order_at timestamptz,
   -- The next daily restore point; null once the timeline has ended.
   next_point_at timestamptz,
   -- When the objects of the timeline were last compared with its copies.
@@ -61,6 +67,7 @@ create table timelines (
 );
 -- Only timelines whose archive reaches the point are due: an absent host costs nothing here.
 create index timelines_with_due_point on timelines (next_point_at) where archived_through >= next_point_at;
+create index timelines_to_copy on timelines (copy_order_at) where copy_order_at is not null;
 create index timelines_to_sweep on timelines (swept_at);
 create index timelines_by_parent on timelines (parent_id) where parent_id is not null;
 
@@ -131,7 +138,10 @@ create table keyrings (
 alter table nodes
   add column observed_tasks jsonb not null default '[]',
   add column observed_timeline uuid,
-  add column disk_state text;
+  add column disk_state text,
+  -- Its server runs and does not answer: its host kills it if that lasts.
+  add column unresponsive boolean not null default false;
+create index nodes_unresponsive on nodes (account_id, database_id) where unresponsive;
 
 -- Alerts that hosts reported and the worker has not handled yet.
 create sequence node_alerts_seq;

@@ -75,6 +75,18 @@ create table password_links (
 );
 create index password_links_by_user on password_links (account_id, user_id);
 
+-- A link by which a signed-in user confirms a new mail address: sent to that address. Valid once.
+create table address_links (
+  sha256 bytea primary key,
+  account_id bigint not null,
+  user_id bigint not null,
+  email text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  foreign key (account_id, user_id) references users on delete cascade
+);
+create index address_links_by_user on address_links (account_id, user_id);
+
 -- Mails that wait to be sent; deleted once they are.
 create sequence mails_seq;
 create table mails (
@@ -90,6 +102,25 @@ create table mails (
 create index mails_due on mails (due_at) where given_up_at is null;
 create index mails_by_age on mails (created_at);
 
+-- Invitations and confirmations that were queued for an account on a day in UTC, whether they are still waiting or not;
+-- and password links that were requested for its users who have never accepted their invitation.
+create table invitation_counts (
+  account_id bigint not null references accounts,
+  day date not null,
+  invitations integer not null,
+  resets integer not null default 0,
+  primary key (account_id, day)
+);
+create index invitation_counts_by_day on invitation_counts (day);
+
+-- Mails to an address that nobody has confirmed, on a day in UTC, of all accounts. The address is only a code.
+create table recipient_counts (
+  day date not null,
+  recipient text not null,
+  mails integer not null,
+  primary key (day, recipient)
+);
+
 create table oauth_clients (
   account_id bigint not null references accounts,
   id text not null,
@@ -100,6 +131,8 @@ create table oauth_clients (
   status text not null default 'active' check (status in ('active', 'disabled', 'suspended')),
   -- The operator trusts this client to add a query to its redirect address.
   may_add_query boolean not null default false,
+  -- The operator knows whose it is. Others may ask only users of their own account for consent.
+  verified boolean not null default false,
   -- Raised to revoke everything that was issued so far, by changing one row.
   epoch integer not null default 1,
   created_at timestamptz not null,
@@ -132,8 +165,10 @@ create table app_grants (
 create index app_grants_by_user on app_grants (account_id, user_id, id);
 create index app_grants_by_expiry on app_grants (expires_at);
 
--- Deleting a user deletes their tokens. A personal token has no app.
+-- Deleting a user deletes their tokens. A personal token has no app. A token with some scopes may change who can act on
+-- the account while it is confirmed.
 alter table tokens
+  add column confirmed_until timestamptz,
   drop constraint tokens_account_id_user_id_fkey,
   add constraint tokens_user foreign key (account_id, user_id) references users on delete cascade,
   add column app_grant_id bigint,

@@ -4,6 +4,10 @@ create table clusters (
   database_id bigint primary key,
   -- Sealed: the password of the members' replication account.
   group_password text not null,
+  -- Sealed: the secret from which the key of the authority for the members' certificates is derived.
+  authority text not null,
+  -- Of the list of its members: raised with each replacement.
+  members_version int not null default 0,
   -- When the cluster's health is next checked; null while there is nothing to do.
   check_at timestamptz,
   -- Since when the cluster has had fewer than three healthy members.
@@ -24,9 +28,7 @@ create table members (
   report jsonb,
   reported_at timestamptz,
   -- Since when the member has not been healthy.
-  unhealthy_since timestamptz,
-  -- When another node replaced it: the member is to be removed and does not count any more.
-  replaced_at timestamptz
+  unhealthy_since timestamptz
 );
 create index members_by_database on members (account_id, database_id);
 

@@ -7,5 +7,7 @@ create table archive_branches (
   gtid text not null,
   left_out bigint not null,
   at timestamptz not null,
+  -- When an event reported the loss to its tenant. Null: none has yet.
+  reported_at timestamptz,
   primary key (timeline_id, sequence)
 );

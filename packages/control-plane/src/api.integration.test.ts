@@ -237,8 +237,8 @@ test("every operator command is in the audit log, without any token that it issu
       "POST /admin/plans",
       "POST /admin/engines",
       "POST /admin/accounts",
-      "POST /admin/accounts/:id/users",
-      "POST /admin/accounts/:id/users/:username/tokens",
+      "POST /admin/accounts/:accountId/users",
+      "POST /admin/accounts/:accountId/users/:username/tokens",
       "POST /admin/hosts",
     ]),
   );

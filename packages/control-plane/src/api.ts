@@ -1,12 +1,15 @@
 import { operations } from "@moorage/contract";
+import { release } from "@moorage/contract/process";
+import type { Text } from "@moorage/contract/texts";
 import type { FastifyInstance } from "fastify";
 import { type AccountRouteDeps, accountRoutes, createWhenCancelled } from "#account/index.ts";
 import { type BillingRouteDeps, billingRoutes } from "#billing/index.ts";
 import { type DatabaseRouteDeps, databaseRoutes, hasDatabase } from "#databases/index.ts";
 import { eventRoutes } from "#events/index.ts";
+import { openapiRoutes } from "#http/openapi/routes.ts";
 import { hasImage, type ImageRouteDeps, imageRoutes } from "#images/index.ts";
 import { hasCompute, inventoryRoutes } from "#inventory/index.ts";
-import { createMails } from "#mail/index.ts";
+import { createMails, createNotices } from "#mail/index.ts";
 import { notificationRoutes } from "#notifications/index.ts";
 import { type OAuthClientRouteDeps, oauthClientRoutes } from "#oauth-clients/index.ts";
 import { type OperatorDeps, operatorRoutes } from "#operator/index.ts";
@@ -17,19 +20,19 @@ import {
   paymentRoutes,
   requireAdmissionKey,
 } from "#payments/index.ts";
-import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
+import { readiness, type ReadinessDeps } from "#platform/http/readiness.ts";
 import { resourceMetadata } from "#platform/http/resource-metadata.ts";
 import { createServer } from "#platform/http/server.ts";
-import { createWhyNowhere } from "./why-nowhere.ts";
 import { type Bounds, shedLoad } from "#platform/http/shed.ts";
 import { tenantHeaders } from "#platform/http/tenant-headers.ts";
 import type { Log } from "#platform/log.ts";
-import { openapiRoutes } from "#platform/openapi/routes.ts";
 import { type ProfileRouteDeps, profileRoutes } from "#profile/index.ts";
 import { createOffers, regionRoutes } from "#regions/index.ts";
 import { createTwoFactorRescue, tfaRoutes } from "#sign-in/index.ts";
 import { type TransferRouteDeps, transferRoutes } from "#transfers/index.ts";
 import { type UserRouteDeps, userRoutes } from "#users/index.ts";
+import { texts } from "./texts.ts";
+import { sealedColumns } from "./sealed-columns.ts";
 
 type TenantDeps = AccountRouteDeps &
   BillingRouteDeps &
@@ -44,6 +47,8 @@ type TenantDeps = AccountRouteDeps &
 export type GivenDeps = Omit<TenantDeps, "exists" | "mails" | "offers" | "whenSettled"> & {
   /** The authorization server, if there is one. */
   authUrl: string | undefined;
+  /** How many invitations an account may send in a day. */
+  invitationsPerDay: number;
 };
 export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | false };
 
@@ -75,6 +80,18 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
   return app;
 }
 
+/** Other engines of this API family, whose paths clients know. */
+const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
+
+/** The reason in the 404 for an unknown path: the nearest existing paths, and where the API is described. */
+const createWhyNowhere =
+  (publicUrl: string | undefined) =>
+  (path: string, { prefix, next }: { prefix: string; next: readonly string[] }): Text => {
+    const url = publicUrl ?? "";
+    if (otherEngine.test(path)) return texts.engineNotOffered({ url });
+    return prefix.startsWith("/v4") ? texts.pathUnknown({ prefix, next, url }) : texts.pathWithoutVersion({ url });
+  };
+
 /**
  * The endpoints that `cards` calls, on an address that only `cards` can reach: everything about a card except its
  * number and code.
@@ -88,7 +105,7 @@ export function createCardAdmission(
   const app = createServer(log, { trustProxy: (_address, hop) => hop === 0 });
   requireAdmissionKey(app, serving.admissionKey);
   shedLoad(app, serving);
-  app.get("/health", async () => ({ status: "ok" }));
+  app.get("/health", async () => ({ status: "ok", ...release }));
   cardAdmissionRoutes(app, completeDeps(given));
   return app;
 }
@@ -106,10 +123,13 @@ const completeDeps = (given: GivenDeps): TenantDeps => ({
 });
 
 /** The operator API has its own listening address, which the front proxy does not serve. */
-export function createOperatorApi(log: Log, deps: Omit<OperatorDeps, "turnOffTwoFactor">): FastifyInstance {
+export function createOperatorApi(
+  log: Log,
+  deps: Omit<OperatorDeps, "turnOffTwoFactor" | "sealedColumns">,
+): FastifyInstance {
   const app = createServer(log);
-  app.get("/health", async () => ({ status: "ok" }));
-  const turnOffTwoFactor = createTwoFactorRescue({ ...deps, mails: createMails(deps) });
-  operatorRoutes(app, { ...deps, turnOffTwoFactor });
+  app.get("/health", async () => ({ status: "ok", ...release }));
+  const turnOffTwoFactor = createTwoFactorRescue({ ...deps, mails: createNotices(deps) });
+  operatorRoutes(app, { ...deps, turnOffTwoFactor, sealedColumns });
   return app;
 }

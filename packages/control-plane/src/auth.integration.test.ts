@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { readSettings } from "@moorage/contract/settings";
+import { type Browser, newBrowser } from "@moorage/testkit/browser.ts";
+import { freePort } from "@moorage/testkit/free-port.ts";
 import { expect, test } from "vitest";
 import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
-import { rateLimitsOf, readConfig } from "#platform/config.ts";
+import { rateLimitSettings, rateLimitsOf } from "#platform/limits/settings.ts";
 import { createLog } from "#platform/log.ts";
 import { createNoThrottle, createPasswords } from "#sign-in/index.ts";
 import { createAuthServer } from "./auth.ts";
 import { authorizePath, BACK, newProof } from "./testing/auth.ts";
-import { type Browser, newBrowser } from "./testing/browser.ts";
-import { freePort } from "./testing/free-port.ts";
 import { newWorld, type World } from "./testing/world.ts";
 
 async function startServer(world: World) {
@@ -21,7 +22,7 @@ async function startServer(world: World) {
       sealer: world.sealer,
       throttle: createNoThrottle(),
       keyRing: { current: "k1", keys: { k1: randomBytes(32).toString("base64") } },
-      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: world.databaseUrl }))),
+      limiter: createNoRateLimiter(rateLimitsOf(readSettings(rateLimitSettings, {}))),
       authUrl: url,
       publicUrl: undefined,
     },

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
-import { type AuthorizationServerDeps, createAuthorizationServer, endSessions } from "#auth/index.ts";
-import { createMails } from "#mail/index.ts";
+import { type AuthorizationServerDeps, createAuthorizationServer } from "#auth/authorization-server.ts";
+import { endSessions } from "#auth/index.ts";
+import { createNotices } from "#mail/index.ts";
 import type { Log } from "#platform/log.ts";
 import { createLoginTokens, createOwnTokens } from "#profile/index.ts";
 import {
@@ -42,7 +43,7 @@ export async function createAuthServer(log: Log, given: Given, serving: Serving)
     interactions,
     endSessions,
     tokens: createOwnTokens(given),
-    mails: createMails(given),
+    mails: createNotices(given),
     passwords: given.passwords ?? createPasswords(),
     formTokens: createFormTokens(given.keyRing),
   });

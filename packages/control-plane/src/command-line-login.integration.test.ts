@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { texts } from "@moorage/cli/login/texts";
 import { texts as profileTexts } from "@moorage/cli/profiles/texts";
 import type { PersonalToken } from "@moorage/contract";
+import { selfSigned } from "@moorage/testkit/certificates.ts";
+import { freePort } from "@moorage/testkit/free-port.ts";
+import type { Visitor } from "@moorage/testkit/visitor.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "./testing/auth-server.ts";
-import { freePort } from "./testing/free-port.ts";
 import { served } from "./testing/served.ts";
 import { type TestTerminal, terminalWith } from "./testing/terminal.ts";
-import type { Visitor } from "./testing/visitor.ts";
 import { newWorld, type World } from "./testing/world.ts";
 
 let world: World;
@@ -149,6 +150,24 @@ test("logout forgets a pasted token without revoking it, and prints that", async
   await terminal.type(`login --token --url ${api.url}`, token);
   expect((await terminal.type("logout")).stdout).toContain("stays valid");
   expect((await world.as(token).get("/v4/profile")).status).toBe(200);
+});
+
+test("MOORAGE_CA is trusted for a login, and is not stored in the profile", async () => {
+  const { token, username } = await newPerson();
+  const { key, certificate } = await selfSigned("CN=localhost");
+  using secured = await served(world, undefined, { key, cert: certificate });
+  using terminal = terminalWith({});
+  const ca = { MOORAGE_CA: join(terminal.home, "authority.pem") };
+  writeFileSync(ca.MOORAGE_CA, certificate);
+  const line = `login --token --url ${secured.url}`;
+
+  const reason = "DEPTH_ZERO_SELF_SIGNED_CERT";
+  const refusal = profileTexts.authorityUnknown({ server: new URL(secured.url).origin, reason }).text;
+  for (const untrusted of [line, line.replace("--token", "--device")])
+    expect(await terminal.type(untrusted, token)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) });
+  expect(await terminal.type(line, token, ca)).toMatchObject({ code: 0, stdout: expect.stringContaining(username) });
+  expect(readFileSync(join(terminal.home, ".config/moorage/profiles.json"), "utf8")).not.toContain("authority.pem");
+  expect(await terminal.type("me show", "", ca)).toMatchObject({ code: 0, stdout: expect.stringContaining(username) });
 });
 
 test("an address that is not this API gets another error than one that does not answer", async () => {

@@ -1,5 +1,10 @@
+import type { SettingsOf } from "@moorage/contract/settings";
 import { type ChargeProvider, createStripe, createStripeCharges } from "#payment-provider/index.ts";
-import { type Config, required } from "#platform/config.ts";
+import type { stripeSettings, webhookSettings } from "#payment-provider/settings.ts";
+import { required } from "#platform/config.ts";
+import type { addressSettings } from "#platform/settings.ts";
+
+type Config = SettingsOf<typeof stripeSettings & typeof webhookSettings & typeof addressSettings>;
 
 /** Undefined: the operator has no payment provider. */
 export function composeProvider(config: Config): ChargeProvider | undefined {

@@ -4,14 +4,8 @@ export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";
 export { forkDatabase } from "./databases/workflows/fork-database.ts";
 export { bootstrapGroup } from "./databases/workflows/bootstrap-group.ts";
-export {
-  followChange as applyAllowList,
-  followChange as patchDatabase,
-  followChange as resetCredentials,
-  followChange as resizeDatabase,
-  followChange as resumeDatabase,
-  followChange as suspendDatabase,
-} from "./databases/workflows/follow-change.ts";
+/** The workflow of every change of columns: Temporal runs it for a name that has no workflow of its own. */
+export { followChange as default } from "./databases/workflows/follow-change.ts";
 export { provisionDatabase } from "./databases/workflows/provision-database.ts";
 export { replaceNode } from "./databases/workflows/replace-node.ts";
 export { restoreDatabase } from "./databases/workflows/restore-database.ts";

@@ -56,10 +56,15 @@ const formats: readonly Format[] = [
   },
 ];
 
-export type ForeignFormat = Pick<Format, "name" | "remedy">;
-
-export const foreignFormat = (head: Buffer): ForeignFormat | undefined => formats.find(({ is }) => is(head));
-
 /** A fixed-size VHD is a raw disk followed by a footer sector. */
-export const foreignEnd = (lastSector: Buffer): ForeignFormat | undefined =>
-  at(0, "conectix")(lastSector) ? { name: "a VHD disk of fixed size", remedy: convert("vhd") } : undefined;
+const fixedVhd = { name: "a VHD disk of fixed size", remedy: convert("vhd"), is: at(0, "conectix") };
+const all: readonly Format[] = [...formats, fixedVhd];
+
+export const formatNames = all.map(({ name }) => name);
+/** What to do with a file of this format. */
+export const remedyOf = (format: string): string => all.find(({ name }) => name === format)?.remedy ?? "";
+
+/** The name of the format that the first bytes show. */
+export const foreignFormat = (head: Buffer): string | undefined => formats.find(({ is }) => is(head))?.name;
+export const foreignEnd = (lastSector: Buffer): string | undefined =>
+  fixedVhd.is(lastSector) ? fixedVhd.name : undefined;

@@ -1,16 +1,21 @@
 import { expect, test } from "vitest";
+import { describeFault } from "./describe-fault.ts";
+import type { DiskFault } from "./disk-fault.ts";
 import { createInspection } from "./inspection.ts";
 
 /** The importer's corpus covers every number and message with whole files; these tests cover streaming. */
 const MB = 1024 * 1024;
 
+const sentence = (fault: DiskFault | undefined): string | undefined =>
+  fault === undefined ? undefined : describeFault(fault);
+
 function judge(disk: Buffer, pieceBytes: number): string | undefined {
   const inspection = createInspection();
   for (let from = 0; from < disk.length; from += pieceBytes) {
-    const reason = inspection.inspect(disk.subarray(from, from + pieceBytes));
-    if (reason !== undefined) return reason;
+    const fault = inspection.inspect(disk.subarray(from, from + pieceBytes));
+    if (fault !== undefined) return describeFault(fault);
   }
-  return inspection.end();
+  return sentence(inspection.end());
 }
 
 function withMagic(at: number, magic: string, bytes = 4 * MB): Buffer {
@@ -47,7 +52,9 @@ test.each([1000, 4096, 65_536, 100_001, 4 * MB])("the result is the same for a d
 
 test("a foreign format is recognised by its beginning, before the rest arrives", () => {
   const inspection = createInspection();
-  expect(inspection.inspect(withMagic(0, "QFI\xfb\0\0\0\x03", 64 * 1024))).toContain("qemu-img convert -O raw");
+  expect(sentence(inspection.inspect(withMagic(0, "QFI\xfb\0\0\0\x03", 64 * 1024)))).toContain(
+    "qemu-img convert -O raw",
+  );
 });
 
 test("a foreign format is recognised even if little follows", () => {

@@ -1,15 +1,16 @@
 import { SECTOR_BYTES } from "./chunks.ts";
-import { type ForeignFormat, FORMAT_BYTES, foreignEnd, foreignFormat } from "./foreign-formats.ts";
+import type { DiskFault } from "./disk-fault.ts";
+import { FORMAT_BYTES, foreignEnd, foreignFormat } from "./foreign-formats.ts";
 import { readGuidTable } from "./guid-partition-table.ts";
 import { createLogicalChain, type LogicalChain } from "./logical-chain.ts";
 import { beyondEnd, type Partition, readPartitionTable } from "./partition-table.ts";
 
-export { type ForeignFormat, FORMAT_BYTES, foreignFormat } from "./foreign-formats.ts";
+export { foreignFormat } from "./foreign-formats.ts";
 
 export type Inspection = {
   /** Takes the next bytes of the disk. Returns why it is no raw disk, as soon as that is known. */
-  inspect: (raw: Buffer) => string | undefined;
-  end: () => string | undefined;
+  inspect: (raw: Buffer) => DiskFault | undefined;
+  end: () => DiskFault | undefined;
 };
 
 /** Partition tables are in the first MB, unless their entries were moved slightly. */
@@ -23,12 +24,12 @@ export function createInspection(): Inspection {
   let formatIsKnown = false;
   let chain: LogicalChain | undefined;
 
-  const judgeFormat = (): string | undefined => {
+  const judgeFormat = (): DiskFault | undefined => {
     formatIsKnown = true;
     const foreign = foreignFormat(head.subarray(0, seen));
     return foreign === undefined ? undefined : refuseForeign(foreign);
   };
-  const judgePartitions = (): string | undefined => {
+  const judgePartitions = (): DiskFault | undefined => {
     const known = head.subarray(0, seen);
     const table = readPartitionTable(known.subarray(0, SECTOR_BYTES));
     if (table === undefined) return undefined;
@@ -57,18 +58,16 @@ export function createInspection(): Inspection {
     end() {
       const foreign = formatIsKnown ? undefined : judgeFormat();
       if (foreign !== undefined) return foreign;
-      if (seen === 0) return "The gzip data holds nothing: an empty file was compressed. Upload a raw disk.";
+      if (seen === 0) return { problem: "empty" };
       const atEnd = foreignEnd(tail.sector());
       if (atEnd !== undefined) return refuseForeign(atEnd);
-      if (seen % SECTOR_BYTES !== 0)
-        return `The disk has ${seen} bytes, which is no multiple of ${SECTOR_BYTES}: a raw disk consists of whole sectors of ${SECTOR_BYTES} bytes.`;
+      if (seen % SECTOR_BYTES !== 0) return { problem: "part_of_sector", value: seen };
       return judgePartitions();
     },
   };
 }
 
-const refuseForeign = ({ name, remedy }: ForeignFormat): string =>
-  `What was compressed is ${name}, and only raw disks are taken. ${remedy}`;
+const refuseForeign = (format: string): DiskFault => ({ problem: "other_format", format });
 
 /** Keeps the last sector of the stream. */
 function createTail(): { inspect: (raw: Buffer) => void; sector: () => Buffer } {

@@ -1,9 +1,10 @@
 import { SECTOR_BYTES } from "./chunks.ts";
+import type { DiskFault } from "./disk-fault.ts";
 import { type Partition, readChainLink } from "./partition-table.ts";
 
 export type LogicalChain = {
   readonly partitions: readonly Partition[];
-  readonly fault: string | undefined;
+  readonly fault: DiskFault | undefined;
   /** Bytes of the disk with their offset, in ascending order. */
   inspect: (raw: Buffer, offset: number) => void;
 };
@@ -18,7 +19,7 @@ const MOST_LINKS = 1024;
 export function createLogicalChain(extended: { first: number; sectors: number } | undefined): LogicalChain {
   const partitions: Partition[] = [];
   const sector = Buffer.alloc(SECTOR_BYTES);
-  let fault: string | undefined;
+  let fault: DiskFault | undefined;
   let link = extended?.first;
   let [links, filled] = [0, 0];
 
@@ -30,7 +31,7 @@ export function createLogicalChain(extended: { first: number; sectors: number } 
     if (next === undefined) return;
     if (next > at && links < MOST_LINKS) return;
     link = undefined;
-    fault = `The chain of logical partitions turns back at sector ${at}. Put it in order with the command "f" among the expert commands of "fdisk", and make the image again.`;
+    fault = { problem: "chain_turns_back", value: at };
   };
 
   return {

@@ -1,7 +1,8 @@
 import { SECTOR_BYTES } from "./chunks.ts";
+import type { DiskFault } from "./disk-fault.ts";
 
-/** In sectors. `name` is numbered as common tools do. */
-export type Partition = { name: string; first: number; sectors: number };
+/** In sectors. Numbered as common tools do. */
+export type Partition = { number: number; first: number; sectors: number };
 export type PartitionTable = {
   partitions: readonly Partition[];
   /** Where the chain of logical partitions begins. */
@@ -22,12 +23,12 @@ const EXTENDED = [0x05, 0x0f, 0x85];
 export function readPartitionTable(sector: Buffer): PartitionTable | undefined {
   const entries = entriesOf(sector);
   if (entries?.every(({ status }) => status === 0 || status === 0x80) !== true) return undefined;
-  const used = entries.flatMap((entry, index) => (isUsed(entry) ? [{ ...entry, name: String(index + 1) }] : []));
+  const used = entries.flatMap((entry, index) => (isUsed(entry) ? [{ ...entry, number: index + 1 }] : []));
   const extended = used.find(({ type }) => EXTENDED.includes(type));
   return {
     partitions: used
       .filter(({ type }) => type !== PROTECTIVE)
-      .map(({ name, first, sectors }) => ({ name, first, sectors })),
+      .map(({ number, first, sectors }) => ({ number, first, sectors })),
     ...(extended === undefined ? {} : { extended: { first: extended.first, sectors: extended.sectors } }),
     isProtective: entries.some(({ type }) => type === PROTECTIVE),
   };
@@ -42,18 +43,16 @@ export function readChainLink(
   const logical = entries.find(({ type }) => !EXTENDED.includes(type));
   const next = entries.find(({ type }) => EXTENDED.includes(type));
   return {
-    ...(logical === undefined
-      ? {}
-      : { partition: { name: String(number), first: at + logical.first, sectors: logical.sectors } }),
+    ...(logical === undefined ? {} : { partition: { number, first: at + logical.first, sectors: logical.sectors } }),
     ...(next === undefined ? {} : { next: extended + next.first }),
   };
 }
 
-export function beyondEnd(partitions: readonly Partition[], diskBytes: number): string | undefined {
+export function beyondEnd(partitions: readonly Partition[], diskBytes: number): DiskFault | undefined {
   const sectors = diskBytes / SECTOR_BYTES;
   const lost = partitions.find((each) => each.first + each.sectors > sectors);
   if (lost === undefined) return undefined;
-  return `Partition ${lost.name} ends at sector ${lost.first + lost.sectors}, and the disk has only ${sectors} sectors: it was cut short. Make the image from the whole disk.`;
+  return { problem: "partition_beyond_end", partition: lost.number, end: lost.first + lost.sectors, sectors };
 }
 
 function entriesOf(sector: Buffer): Entry[] | undefined {

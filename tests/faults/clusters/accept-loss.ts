@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "@moorage/testkit/until.ts";
 import { runStatement, doorOf, clientA } from "../../kit/client.ts";
 import { makeCluster, untilHealthy } from "../../kit/cluster.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { moorage } from "../../kit/moorage.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
 import { labelled, removeAll } from "../outages.ts";
-import { type Run, trial } from "../trial.ts";
+import { defineDrill, leftOut } from "../drill.ts";
+import { trial } from "../trial.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
 import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 
@@ -15,12 +16,20 @@ import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 const CLOCKS_MS = 4000;
 
 /** Permanent: the stack has two hosts less afterwards. */
-export async function acceptLoss(run: Run): Promise<void> {
-  const name =
-    "two hosts dead, and the node that is left lacks some of the archive: it continues, and no restore mixes both";
-  if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${name}`);
-  else await trial(run, name, goOnWithLess);
-}
+export const acceptLoss = defineDrill({
+  name: "accept-loss",
+  question: "Does a cluster continue with less than its archive has, and does no restore mix the rows of both?",
+  hosts: { least: 5 },
+  short: leftOut(),
+  long: {},
+  extent: () => "1 trial; it leaves the stack with two hosts less",
+  async run(run) {
+    const name =
+      "two hosts dead, and the node that is left lacks some of the archive: it continues, and no restore mixes both";
+    if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${name}`);
+    else await trial(run, name, goOnWithLess);
+  },
+});
 
 async function goOnWithLess(): Promise<string> {
   const alice = tenant();

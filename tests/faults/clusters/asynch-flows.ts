@@ -1,10 +1,10 @@
+import { until } from "@moorage/testkit/until.ts";
 import { runStatement, clientA } from "../../kit/client.ts";
 import { type Cluster, desiredPrimaryOf, othersThan, untilHealthy } from "../../kit/cluster.ts";
 import { slowDown } from "../../kit/cluster-cuts.ts";
 import { killed } from "../../kit/cluster-faults.ts";
 import { query } from "../../kit/records.ts";
-import { until } from "../../kit/until.ts";
-import { powerCut, powerOn } from "../outages.ts";
+import { powerCut, powerOn } from "../host-restarted.ts";
 import { act, type Flow, finished, idOf, owning, type Fixture } from "../flow.ts";
 import { aCluster, stillHealthy, withARow } from "./cluster-fixture.ts";
 

@@ -1,5 +1,5 @@
+import { until } from "@moorage/testkit/until.ts";
 import { moorage } from "../../kit/moorage.ts";
-import { until } from "../../kit/until.ts";
 
 /** Permanent. The command is refused until the hosts have been unreachable for long enough. */
 export async function callDead(hosts: readonly number[]): Promise<void> {

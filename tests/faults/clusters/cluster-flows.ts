@@ -1,4 +1,5 @@
 import type { Event } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { withRoot } from "../../../packages/agent/src/mysql/node-sql.ts";
 import { runStatement, clientA } from "../../kit/client.ts";
 import { type Member, membersOf, othersThan, ownView, socketOf, untilHealthy } from "../../kit/cluster.ts";
@@ -7,7 +8,6 @@ import { moorage } from "../../kit/moorage.ts";
 import { query } from "../../kit/records.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
-import { until } from "../../kit/until.ts";
 import { act, type Flow, finished, idOf, owning, type Fixture } from "../flow.ts";
 import { asynchFlows } from "./asynch-flows.ts";
 import { aCluster, insert, stillHealthy, withARow } from "./cluster-fixture.ts";

@@ -1,16 +1,17 @@
+import { until } from "@moorage/testkit/until.ts";
 import { othersThan, promotedByTenant, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
 import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
 import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
-import { powerCut } from "../outages.ts";
-import { type Run, trial } from "../trial.ts";
+import { powerCut } from "../host-restarted.ts";
+import { defineDrill, leftOut } from "../drill.ts";
+import { type Measured, trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
 import { requireAmong, requireReportedLoss } from "./lost-with-primary.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireNoLoss, type Seen, underLoad, untilNewPrimary } from "./under-load.ts";
+import { countsOf, figuresOf, requireNoLoss, type Seen, underLoad, untilNewPrimary } from "./under-load.ts";
 
 /**
  * How long a primary that lost its replicas may still accept writes through its proxy; a writer's try itself takes a
@@ -22,15 +23,26 @@ const CLOSED_WITHIN_MS = 4000;
  * No replica is promoted automatically while an asynchronous primary is unreachable: a person requests it, and is shown
  * the possible loss.
  */
-export async function forcedPromotion(run: Run): Promise<void> {
-  await trial(run, "asynchronous primary cut off from all but clients: its tenant has another promoted", cutOff);
-  if (hostNumbers().length < 4)
-    console.log("left out, because it needs a stack of four hosts: asynchronous primary whose host is declared dead");
-  else await trial(run, "asynchronous primary on a host declared dead: another is promoted, three hosts again", dead);
-  await removeStandingCluster("asynch");
-}
+export const forcedPromotion = defineDrill({
+  name: "forced-promotion",
+  question: "Is every loss reported when a replica of an unreachable asynchronous primary is promoted?",
+  hosts: { least: 3, complete: 4 },
+  measures: "from the request to the next accepted write",
+  goal: "all reported",
+  short: leftOut(),
+  long: {},
+  extent: () =>
+    "2 trials: the primary cut off from everything but clients, and its host marked dead, which leaves the stack with one host less",
+  async run(run) {
+    await trial(run, "asynchronous primary cut off from all but clients: its tenant has another promoted", cutOff);
+    if (hostNumbers().length < 4)
+      console.log("left out, because it needs a stack of four hosts: asynchronous primary whose host is declared dead");
+    else await trial(run, "asynchronous primary on a host declared dead: another is promoted, three hosts again", dead);
+    await removeStandingCluster("asynch");
+  },
+});
 
-async function cutOff(): Promise<string> {
+async function cutOff(): Promise<Measured> {
   const alice = tenant();
   const cluster = await standingCluster(alice, "asynch");
   const { primary: old, members } = cluster;
@@ -69,7 +81,11 @@ async function cutOff(): Promise<string> {
     to: next.ordinal,
     transactions: onlyAtOld.length,
   });
-  return `${seconds(timeToRecover(seen.times, promotedAt))} from the order to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old primary, as in the receipt`;
+  const took = timeToRecover(seen.times, promotedAt);
+  return {
+    note: `${seconds(took)} from the order to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old primary, as in the receipt`,
+    figures: figuresOf(seen, [took], lost.length),
+  };
 }
 
 /** Clients could reach the proxy all the time. */
@@ -79,7 +95,7 @@ function requireClosed({ times }: Seen<unknown>, cutAt: number, promotedAt: numb
 }
 
 /** Permanent: this stack has one host less afterwards. */
-async function dead(): Promise<string> {
+async function dead(): Promise<Measured> {
   const alice = tenant();
   const cluster = await standingCluster(alice, "asynch");
   const { primary: old } = cluster;
@@ -100,5 +116,9 @@ async function dead(): Promise<string> {
   const [newest] = await receiptsOf(alice, cluster.id);
   if (newest?.planned !== false || newest.transactions_lost !== null)
     throw new Error(`what a dead host had is not known, and the receipt is ${JSON.stringify(newest)}`);
-  return `${seconds(timeToRecover(seen.times, calledAt))} from the order to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;
+  const took = timeToRecover(seen.times, calledAt);
+  return {
+    note: `${seconds(took)} from the order to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`,
+    figures: figuresOf(seen, [took], lost.length),
+  };
 }

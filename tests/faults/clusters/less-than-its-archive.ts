@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toTimestamp } from "@moorage/contract";
+import { until } from "@moorage/testkit/until.ts";
 import { runStatement, clientA } from "../../kit/client.ts";
 import { type Cluster, type Member, othersThan } from "../../kit/cluster.ts";
 import { bothWays, cut } from "../../kit/cluster-cuts.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { query } from "../../kit/records.ts";
-import { until } from "../../kit/until.ts";
-import { powerCut } from "../outages.ts";
+import { powerCut } from "../host-restarted.ts";
 import { callDead } from "./call-dead.ts";
 import { insert } from "./cluster-fixture.ts";
 

@@ -1,5 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { until } from "@moorage/testkit/until.ts";
 import { stop } from "../../../tools/stack/control.ts";
 import { run as command } from "../../../tools/stack/run.ts";
 import { type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
@@ -7,11 +8,12 @@ import { serverOf } from "../../kit/cluster-faults.ts";
 import { formatGaps, longestGap, seconds } from "../../kit/cluster-gaps.ts";
 import { hostDir, hostNumbers } from "../../kit/host.ts";
 import { tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
-import { bring, powerCut, powerOn } from "../outages.ts";
-import { type Run, trial } from "../trial.ts";
+import { powerCut, powerOn } from "../host-restarted.ts";
+import { bring } from "../outages.ts";
+import { defineDrill, leftOut } from "../drill.ts";
+import { type Measured, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
+import { countsOf, figuresOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 /** One failover. */
 const PRIMARY_MISSED_MS = 12_000;
@@ -45,18 +47,28 @@ const losses: Loss[] = [
   },
 ];
 
-export async function nodeLost(run: Run): Promise<void> {
-  for (const loss of losses) {
-    if (loss.elsewhere && hostNumbers().length < 4) {
-      console.log(`left out, because it needs a stack of four hosts: ${loss.name}`);
-      continue;
+export const nodeLost = defineDrill({
+  name: "node-lost",
+  question: "Is a node replaced automatically, without a lost write, when its volume or its host is permanently lost?",
+  hosts: { least: 3, complete: 4 },
+  measures: "longest time without a write",
+  goal: "0 lost",
+  short: leftOut(),
+  long: {},
+  extent: () => "4 trials",
+  async run(run) {
+    for (const loss of losses) {
+      if (loss.elsewhere && hostNumbers().length < 4) {
+        console.log(`left out, because it needs a stack of four hosts: ${loss.name}`);
+        continue;
+      }
+      for (const role of ["secondary", "primary"] as const)
+        await trial(run, `a ${role} lost, ${loss.name}: three again without a person`, () => lose(loss, role));
     }
-    for (const role of ["secondary", "primary"] as const)
-      await trial(run, `a ${role} lost, ${loss.name}: three again without a person`, () => lose(loss, role));
-  }
-}
+  },
+});
 
-async function lose(loss: Loss, role: "primary" | "secondary"): Promise<string> {
+async function lose(loss: Loss, role: "primary" | "secondary"): Promise<Measured> {
   const alice = tenant();
   const cluster = await standingCluster(alice);
   const [secondary] = othersThan(cluster.primary, cluster.members);
@@ -82,7 +94,10 @@ async function lose(loss: Loss, role: "primary" | "secondary"): Promise<string> 
   const gap = longestGap(seen.times, since);
   if (gap > (role === "primary" ? PRIMARY_MISSED_MS : loss.secondaryMissedMs))
     throw new Error(`without a write: ${formatGaps(seen.times, since)}`);
-  return `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`;
+  return {
+    note: `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`,
+    figures: figuresOf(seen, [gap]),
+  };
 }
 
 /** Simulates a disk failure: the server ends, and its data are gone when the agent checks again. */

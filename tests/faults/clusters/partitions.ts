@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { turnWithin } from "@moorage/testkit/turns.ts";
+import { until } from "@moorage/testkit/until.ts";
 import { type Cluster, othersThan, rowsAt, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut, type Drop, type Party, sureMajority } from "../../kit/cluster-cuts.ts";
 import { formatGaps, longestGap, seconds, totalGap } from "../../kit/cluster-gaps.ts";
 import { type Read, startReaders } from "../../kit/cluster-writers.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
-import { type Run, trial } from "../trial.ts";
+import { commitOfRun } from "../commit-sample.ts";
+import { defineDrill } from "../drill.ts";
+import { type Measured, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireNoLoss, type Seen, underLoad } from "./under-load.ts";
+import { countsOf, figuresOf, requireNoLoss, type Seen, underLoad } from "./under-load.ts";
 
 /**
  * A stale primary may answer reads for 3 s. Twice that, because everything is slower on a busy machine; time in which
@@ -113,24 +116,34 @@ const fewCuts: Cut[] = [
   ...oneWayCuts.filter((_, at) => at === 0 || at === 4),
 ];
 
-/** The short form runs every second one, the others with the next commit. */
-const cutsOf = (commit: number): Cut[] => fewCuts.filter((_, at) => at % 2 === commit % 2);
+/** The short form runs every second one, the others the next time that this drill runs. */
+const cutsOf = (turn: number): Cut[] => fewCuts.filter((_, at) => at % 2 === turn % 2);
 
 /** The sample of this commit, or all. */
-export async function partitions(
-  run: Run,
-  { few, holdSeconds }: { few: number | undefined; holdSeconds: number },
-): Promise<void> {
-  const cuts = few === undefined ? [...everyCut(), ...oneWayCuts] : cutsOf(few);
-  let passed = 0;
-  for (const each of cuts)
-    if (await trial(run, `partition ${each.name}`, () => runPartition(each, holdSeconds * 1000))) passed++;
-  const long = few === undefined ? linkCuts : [];
-  for (const each of long)
-    if (await trial(run, `partition ${each.name}`, () => runPartition(each, LINK_SECONDS * 1000, LINK_GAP_MS)))
-      passed++;
-  console.log(`partitions: ${cuts.length + long.length} cuts, ${passed} of them without a split, a loss or a person`);
-}
+export const partitions = defineDrill({
+  name: "partitions",
+  question: "Does any cut between three hosts and the control plane cause a lost write or two primaries?",
+  hosts: { least: 3 },
+  measures: "longest time without a write",
+  goal: "no split, 0 lost",
+  short: { few: true, holdSeconds: 10 },
+  long: { few: false, holdSeconds: 20 },
+  extent: ({ few, holdSeconds }) =>
+    few
+      ? `3 of 6 cuts, the others the next time, ${holdSeconds} s each`
+      : `all 64 cuts of the six links and 6 one-way ones, ${holdSeconds} s each; each link between hosts for ${LINK_SECONDS} s`,
+  async run(run, { few, holdSeconds }) {
+    const cuts = few ? cutsOf(turnWithin(commitOfRun())) : [...everyCut(), ...oneWayCuts];
+    let passed = 0;
+    for (const each of cuts)
+      if (await trial(run, `partition ${each.name}`, () => runPartition(each, holdSeconds * 1000))) passed++;
+    const long = few ? [] : linkCuts;
+    for (const each of long)
+      if (await trial(run, `partition ${each.name}`, () => runPartition(each, LINK_SECONDS * 1000, LINK_GAP_MS)))
+        passed++;
+    console.log(`partitions: ${cuts.length + long.length} cuts, ${passed} of them without a split, a loss or a person`);
+  },
+});
 
 type PartitionResult = { at: number; healedAt: number; reads: Read[]; stale: string };
 
@@ -138,7 +151,7 @@ async function runPartition(
   { drops: dropsOf }: Cut,
   holdMs: number,
   mostGapMs = Number.POSITIVE_INFINITY,
-): Promise<string> {
+): Promise<Measured> {
   const alice = tenant();
   const cluster = await standingCluster(alice);
   const hosts = cluster.members.map(({ host }) => host);
@@ -161,10 +174,10 @@ async function runPartition(
     return { at: activeCut.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
   });
   if (majority !== undefined && !majority.includes(cluster.primary.host)) requireNoStaleReads(seen.result);
-  const sentence = await summarize(alice, cluster, seen);
+  const measured = await summarize(alice, cluster, seen);
   if (totalGap(seen.times, seen.result.at) > mostGapMs)
-    throw new Error(`without a write for ${formatGaps(seen.times, seen.result.at)}, otherwise well: ${sentence}`);
-  return sentence;
+    throw new Error(`without a write for ${formatGaps(seen.times, seen.result.at)}, otherwise well: ${measured.note}`);
+  return measured;
 }
 
 /** Through any proxy: clients reach all of them, including that of the host that was cut off. */
@@ -179,9 +192,12 @@ function requireNoStaleReads({ at, healedAt, reads, stale }: PartitionResult): v
     );
 }
 
-async function summarize(alice: Tenant, cluster: Cluster, seen: Seen<PartitionResult>): Promise<string> {
+async function summarize(alice: Tenant, cluster: Cluster, seen: Seen<PartitionResult>): Promise<Measured> {
   const healed = await untilHealthy(alice, cluster.id, 240);
   await requireNoLoss(healed, seen);
-  const gap = seconds(longestGap(seen.times, seen.result.at));
-  return `longest time without a write ${gap}, whole ${seconds(Date.now() - seen.result.healedAt)} after it; ${countsOf(seen)}`;
+  const gap = longestGap(seen.times, seen.result.at);
+  return {
+    note: `longest time without a write ${seconds(gap)}, whole ${seconds(Date.now() - seen.result.healedAt)} after it; ${countsOf(seen)}`,
+    figures: figuresOf(seen, [gap]),
+  };
 }

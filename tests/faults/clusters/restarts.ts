@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { kill, services, start, stop, waitHealthy } from "../../../tools/stack/control.ts";
 import { hostOf } from "../../../tools/stack/hosts.ts";
 import { run as command } from "../../../tools/stack/run.ts";
@@ -5,8 +6,8 @@ import { hold, clientA } from "../../kit/client.ts";
 import { type Cluster, type Member, untilHealthy } from "../../kit/cluster.ts";
 import { startReaders } from "../../kit/cluster-writers.ts";
 import { tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
-import { type Run, trial } from "../trial.ts";
+import { defineDrill } from "../drill.ts";
+import { trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 
 /**
@@ -21,45 +22,53 @@ const PATIENCE_MS = 600_000;
 const VIEWS = "http://127.0.0.1:19080/views";
 
 /** Killed, and stopped and started as in an upgrade, one host after the other. */
-export async function restarts(run: Run): Promise<void> {
-  for (const what of ["agent", "gatekeeper"] as const)
-    await trial(run, `every ${what} killed, and restarted: no session moves`, async () => {
-      const alice = tenant();
-      const cluster = await standingCluster(alice);
-      const { read_only_port } = (await alice.view(cluster.id)).body;
-      await requireServices(what, cluster);
-      let sessions = await openSessions(cluster, read_only_port ?? 0);
-      try {
-        for (const member of cluster.members)
-          for (const restart of [killedAnew, stoppedAndStarted]) await restartUnnoticed(member, restart);
-      } finally {
-        await sessions[Symbol.asyncDispose]();
-      }
-      await untilHealthy(alice, cluster.id, 60);
-      return `${cluster.members.length} restarted twice, 7 sessions, ${sessions.count()} answers, none moved`;
-
-      /** A machine that is too busy for a restart within the limit repeats it: a longer one ends sessions by design. */
-      async function restartUnnoticed(member: Member, restart: (name: string) => Promise<void>): Promise<void> {
-        const name = `${what}-${member.host}`;
-        const deadline = Date.now() + PATIENCE_MS;
-        for (;;) {
-          const endedAt = Date.now();
-          await restart(name);
-          const startedAt = Date.now();
-          await waitHealthy(name);
-          if (what === "gatekeeper") await untilGatekeeperAnswers(member);
-          const absentMs = Date.now() - endedAt;
-          await until("every proxy answers afterwards", 30, async () => sessions.areAllRead(startedAt + NOTICED_MS));
-          const moved = sessions.moved();
-          if (moved.length === 0) return;
-          if (what === "agent" || absentMs < RESTART_MS || Date.now() > deadline)
-            throw new Error(`after a restart of ${name}, ${absentMs} ms: ${moved.join("; ")}`);
+export const restarts = defineDrill({
+  name: "restarts",
+  question: "Do all sessions survive when every agent and every gatekeeper is killed, and stopped and started?",
+  hosts: { least: 3 },
+  short: {},
+  long: {},
+  extent: () => "2 trials",
+  async run(run) {
+    for (const what of ["agent", "gatekeeper"] as const)
+      await trial(run, `every ${what} killed, and restarted: no session moves`, async () => {
+        const alice = tenant();
+        const cluster = await standingCluster(alice);
+        const { read_only_port } = (await alice.view(cluster.id)).body;
+        await requireServices(what, cluster);
+        let sessions = await openSessions(cluster, read_only_port ?? 0);
+        try {
+          for (const member of cluster.members)
+            for (const restart of [killedAnew, stoppedAndStarted]) await restartUnnoticed(member, restart);
+        } finally {
           await sessions[Symbol.asyncDispose]();
-          sessions = await openSessions(cluster, read_only_port ?? 0);
         }
-      }
-    });
-}
+        await untilHealthy(alice, cluster.id, 60);
+        return `${cluster.members.length} restarted twice, 7 sessions, ${sessions.count()} answers, none moved`;
+
+        /** A machine that is too busy for a restart within the limit repeats it: a longer one ends sessions by design. */
+        async function restartUnnoticed(member: Member, restart: (name: string) => Promise<void>): Promise<void> {
+          const name = `${what}-${member.host}`;
+          const deadline = Date.now() + PATIENCE_MS;
+          for (;;) {
+            const endedAt = Date.now();
+            await restart(name);
+            const startedAt = Date.now();
+            await waitHealthy(name);
+            if (what === "gatekeeper") await untilGatekeeperAnswers(member);
+            const absentMs = Date.now() - endedAt;
+            await until("every proxy answers afterwards", 30, async () => sessions.areAllRead(startedAt + NOTICED_MS));
+            const moved = sessions.moved();
+            if (moved.length === 0) return;
+            if (what === "agent" || absentMs < RESTART_MS || Date.now() > deadline)
+              throw new Error(`after a restart of ${name}, ${absentMs} ms: ${moved.join("; ")}`);
+            await sessions[Symbol.asyncDispose]();
+            sessions = await openSessions(cluster, read_only_port ?? 0);
+          }
+        }
+      });
+  },
+});
 
 const killedAnew = async (name: string): Promise<void> => kill(name);
 async function stoppedAndStarted(name: string): Promise<void> {

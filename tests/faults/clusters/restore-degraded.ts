@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { runStatement, clientA } from "../../kit/client.ts";
 import { type Cluster, makeCluster, type Member, othersThan, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { unplugged } from "../../kit/cluster-faults.ts";
@@ -5,9 +6,10 @@ import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
-import { labelled, powerCut, removeAll } from "../outages.ts";
-import { type Run, trial } from "../trial.ts";
+import { powerCut } from "../host-restarted.ts";
+import { labelled, removeAll } from "../outages.ts";
+import { defineDrill, leftOut } from "../drill.ts";
+import { trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
 import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
@@ -16,17 +18,25 @@ import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 const RESTORED_WITHIN = 200;
 
 /** The last two are permanent: the stack has two hosts less after each. */
-export async function restoreDegraded(run: Run): Promise<void> {
-  await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
-  await trial(run, "a restore whose host goes away that was to take the data from the others", withoutItsLast);
-  const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
-  if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
-  else await trial(run, byOne, byTheOneThatIsLeft);
-  const anotherPrimary =
-    "an asynchronous primary dead for good, and nobody has all of the archive: another is restored and promoted";
-  if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${anotherPrimary}`);
-  else await trial(run, anotherPrimary, byAnotherPrimary);
-}
+export const restoreDegraded = defineDrill({
+  name: "restore-degraded",
+  question: "Does a restore finish while hosts are unreachable or permanently dead?",
+  hosts: { least: 3, complete: 7 },
+  short: leftOut(),
+  long: {},
+  extent: () => "4 trials; the last two leave the stack with two hosts less each",
+  async run(run) {
+    await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
+    await trial(run, "a restore whose host goes away that was to take the data from the others", withoutItsLast);
+    const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
+    if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
+    else await trial(run, byOne, byTheOneThatIsLeft);
+    const anotherPrimary =
+      "an asynchronous primary dead for good, and nobody has all of the archive: another is restored and promoted";
+    if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${anotherPrimary}`);
+    else await trial(run, anotherPrimary, byAnotherPrimary);
+  },
+});
 
 /** The others create the data without it, and it clones them when it is back. */
 async function withoutItsMaker(): Promise<string> {

@@ -1,7 +1,7 @@
+import { until } from "@moorage/testkit/until.ts";
 import { type Cluster, makeCluster, type Replication, untilHealthy } from "../../kit/cluster.ts";
 import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
-import { until } from "../../kit/until.ts";
 import { labelled, removeAll } from "../outages.ts";
 
 const standing = new Map<Replication, Cluster>();

@@ -1,3 +1,4 @@
+import { until } from "@moorage/testkit/until.ts";
 import { agreedPrimary, type Cluster, type Member, othersThan } from "../../kit/cluster.ts";
 import { splits } from "../../kit/cluster-split.ts";
 import {
@@ -10,7 +11,7 @@ import {
   type Write,
   type Writers,
 } from "../../kit/cluster-writers.ts";
-import { until } from "../../kit/until.ts";
+import type { CountName, Figures } from "../ledger.ts";
 
 /** What clients observed during a fault or change of their database. */
 export type Seen<T> = {
@@ -77,15 +78,29 @@ export const countsOf = ({ acknowledged, unsure, probes }: Seen<unknown>, lost =
     ...(probes.length > 0 ? [`${probes.length} direct tries, never two members at once`] : []),
   ].join("; ");
 
-/** From the fault to the next accepted write, in seconds: the beginning of the notes of passed trials. */
-export const timesIn = (notes: readonly string[]): number[] =>
-  notes.flatMap((note) => Number(/^([\d.]+) s to the next/.exec(note)?.[1]) || []);
+/** A time is infinite if no write was accepted after the fault. */
+export const figuresOf = (
+  { acknowledged, unsure, probes }: Seen<unknown>,
+  times: readonly number[],
+  lost = 0,
+): Figures => ({
+  times: times.filter(Number.isFinite),
+  counts: {
+    acknowledged: acknowledged.length,
+    lost,
+    unsure,
+    ...(probes.length > 0 ? { probes: probes.length } : {}),
+  },
+});
 
-/** Statistics over the trials with these notes. */
-export function sumOfCounts(notes: readonly string[]): string {
-  const sum = (what: RegExp): number => notes.reduce((all, note) => all + Number(what.exec(note)?.[1] ?? 0), 0);
-  const [writes, lost] = [sum(/(\d+) writes acknowledged/), sum(/acknowledged, (\d+) lost/)];
-  return `${writes} writes acknowledged, ${lost} lost; ${sum(/(\d+) direct tries/)} direct tries, never two members at once`;
+/** The times of these trials in seconds. */
+export const timesIn = (figures: readonly Figures[]): number[] =>
+  figures.flatMap(({ times = [] }) => times.map((ms) => Number((ms / 1000).toFixed(1))));
+
+/** Statistics over the trials with these figures. */
+export function sumOfCounts(figures: readonly Figures[]): string {
+  const sum = (name: CountName): number => figures.reduce((all, { counts }) => all + (counts?.[name] ?? 0), 0);
+  return `${sum("acknowledged")} writes acknowledged, ${sum("lost")} lost; ${sum("probes")} direct tries, never two members at once`;
 }
 
 /** Another member was elected by the remaining ones, and writes were accepted after that. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { findAnyInvoice } from "../../../packages/control-plane/src/billing/invoice-store.ts";
+import { verifyLedger } from "../../../packages/control-plane/src/billing/ledger.ts";
 import { rerate } from "../../../packages/control-plane/src/billing/rerate.ts";
-import { verifyLedger } from "../../../packages/control-plane/src/billing/verify-ledger.ts";
 import { createDb } from "../../../packages/control-plane/src/platform/db/database.ts";
 
 const one = async <T>(pool: pg.Pool, text: string): Promise<T> => (await pool.query(text)).rows[0] as T;

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Fault } from "@moorage/crash-points";
-import { freePort } from "../../../packages/control-plane/src/testing/free-port.ts";
+import { freePort } from "@moorage/testkit/free-port.ts";
 import { inStack, node } from "../../../tools/stack/paths.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../../tools/stack/services.ts";
 
@@ -25,7 +25,7 @@ export function workerPrograms(databaseUrl: string, accountsEach: number) {
       const child = spawn(node, [controlPlaneProgram("worker")], {
         env: {
           ...process.env,
-          ...controlPlaneEnv(),
+          ...controlPlaneEnv("worker"),
           DATABASE_URL: databaseUrl,
           TEMPORAL_NAMESPACE: namespace,
           MOORAGE_WORKER_LISTEN: `127.0.0.1:${await freePort()}`,

@@ -1,8 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
-import { type HostPaths, type NodePaths, nodePaths } from "../host-paths.ts";
-import { mountedFile } from "../mounts.ts";
-import { readNodeRecord, updateNodeRecord } from "../node-state.ts";
-import { ArchiveState } from "./archive-state.ts";
+import { type HostPaths, type NodePaths, nodePaths } from "../base/host-paths.ts";
+import { mountedFile } from "../node/mounts.ts";
+import { ArchiveState, readNodeRecord, updateNodeRecord } from "../specs/node-state.ts";
 
 /** A node with an archive. `data.timeline` is the desired timeline. */
 export type ArchivedNode = {

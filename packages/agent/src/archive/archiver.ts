@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Logger } from "pino";
-import type { SpecStore } from "../spec-store.ts";
+import type { SpecStore } from "../specs/spec-store.ts";
 import { type ArchivedNode, archivedNode, isMember, isOnItsTimeline, isArchiver, overtaken } from "./archived-node.ts";
 import { type CopyOrder, copyOnce } from "./copy.ts";
 import { createHeavyWork, type HeavyDeps } from "./heavy-work.ts";
@@ -125,19 +125,26 @@ export function createArchiver(deps: ArchiverDeps) {
     running.add(tracked);
   }
 
-  function tick(): void {
-    const now = deps.clock().getTime();
+  function endOvertaken(): void {
     for (const { node, kind, end } of watched) {
       const reason = overtaken(node, current(node.spec.node), kind);
       if (reason !== undefined) end.abort(new Error(reason));
     }
+  }
+
+  function isShipDue({ spec: { node }, archive }: ArchivedNode, now: number): boolean {
+    const everyMs = archive.log_seconds * 1000;
+    // The first time is random within the interval, so that the nodes of a host do not all ship at once.
+    const due = shipAfter.get(node) ?? now + Math.random() * everyMs;
+    shipAfter.set(node, now >= due ? now + everyMs : due);
+    return now >= due;
+  }
+
+  function tick(): void {
+    const now = deps.clock().getTime();
+    endOvertaken();
     for (const node of awake()) {
-      const id = node.spec.node;
-      const everyMs = node.archive.log_seconds * 1000;
-      // The first time is random within the interval, so that the nodes of a host do not all ship at once.
-      const due = shipAfter.get(id) ?? now + Math.random() * everyMs;
-      shipAfter.set(id, now >= due ? now + everyMs : due);
-      if (now >= due) track(shipScheduled(node));
+      if (isShipDue(node, now)) track(shipScheduled(node));
       for (const task of tasks.begin(node)) track(task);
     }
     if (heavy !== undefined || now < checkAfter) return;

@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { formatGtidSet, parseGtidSet, uniteGtidSets } from "@moorage/contract/agent";
 import type { Connection, RowDataPacket } from "mysql2/promise";
-import type { NodePaths } from "../host-paths.ts";
+import type { NodePaths } from "../base/host-paths.ts";
+import { logNameOf } from "./log-name.ts";
 
 /** A binary log of a cluster member; `previous` is the set of GTIDs executed before it. */
 export type MemberLog = { name: string; number: number; previous: string };
@@ -13,7 +14,7 @@ const numberOf = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1]);
 /** The server waits for writes in progress before it reports the log's position. */
 export async function activeLog(connection: Connection): Promise<{ name: string; isEmpty: boolean }> {
   const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOG STATUS");
-  const name = String(rows[0]?.["File"]);
+  const name = logNameOf(rows[0]?.["File"]);
   const { end } = await prologue(connection, name);
   return { name, isEmpty: Number(rows[0]?.["Position"]) <= end };
 }
@@ -67,7 +68,7 @@ async function unloggedGtids(connection: Connection): Promise<string> {
 
 const logNames = async (connection: Connection): Promise<string[]> => {
   const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOGS");
-  return rows.map((row) => String(row["Log_name"]));
+  return rows.map((row) => logNameOf(row["Log_name"]));
 };
 
 export async function hasLogsBefore(connection: Connection, paths: NodePaths, until: Date): Promise<boolean> {

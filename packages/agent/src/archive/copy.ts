@@ -5,20 +5,17 @@ import type { ArchivedCopy } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import type { Logger } from "pino";
-import type { HostPaths } from "../host-paths.ts";
-import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
-import { runCommand } from "../run-command.ts";
-import { usedDiskMb } from "../volume.ts";
+import type { HostPaths } from "../base/host-paths.ts";
+import { copyUnderWay, runAbortable, withRoot } from "../mysql/node-sql.ts";
+import { runCommand } from "../base/run-command.ts";
+import { usedDiskMb } from "../node/volume.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
-import { memberTime, type TimeDeps } from "./following-time.ts";
-import { clocksDifferMs, shifted } from "./group-time.ts";
+import { clocksDifferMs, memberTime, serverTime, shifted, type TimeDeps } from "./archived-time.ts";
 import { copyContents, type Manifest, manifestName } from "./manifest.ts";
 import { makeScratch, removeScratch, type Scratch } from "./scratch.ts";
 import { outputOf, sealTo } from "./sealed-output.ts";
-import { serverTime } from "./server-time.ts";
 import { termOf } from "./report-archived.ts";
-import { createUpload, type UploadDeps } from "./upload.ts";
-import { uploadParts } from "./upload-parts.ts";
+import { createUpload, type UploadDeps, uploadParts } from "./upload.ts";
 
 export const copySteps = ["begin", "scratch", "clone", "upload", "manifest", "clean", "record"].map(
   (name) => `agent.copy.${name}`,
@@ -137,30 +134,6 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       });
     }
   });
-}
-
-/**
- * On abort, KILL QUERY makes the server itself end the statement, so that nothing is written after this returns.
- * Closing the connection is not enough: the driver never settles a query whose connection was destroyed. A server that
- * cannot be reached for the KILL has ended, or is about to be stopped.
- */
-export async function runAbortable<T>(
-  socket: string,
-  { threadId }: Connection,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  const killFailure = Promise.withResolvers<never>();
-  const end = (): void => {
-    withRoot(socket, (other) => other.query("KILL QUERY ?", [threadId])).catch(killFailure.reject);
-  };
-  signal.throwIfAborted();
-  signal.addEventListener("abort", end, { once: true });
-  try {
-    return await Promise.race([work(), killFailure.promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
 }
 
 const retryMs = 1000;

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Transform } from "node:stream";
-import { temporaryFiles } from "../encryption/temporary.ts";
-import type { HostPaths } from "../host-paths.ts";
-import { containerName, type Podman } from "../podman.ts";
-import { runCommand } from "../run-command.ts";
+import { archiveFolder } from "../encryption/temporary.ts";
+import type { HostPaths } from "../base/host-paths.ts";
+import { containerName, type Podman } from "../node/podman.ts";
+import { runCommand } from "../base/run-command.ts";
 import type { ArchivedNode } from "./archived-node.ts";
 import { outputOf, sealTo } from "./sealed-output.ts";
 
@@ -100,7 +100,7 @@ async function writeText(
   { name, logs }: Text,
   signal: AbortSignal,
 ): Promise<void> {
-  const temporary = await temporaryFolder(node);
+  const temporary = temporaryFolder(node);
   const exec = await client.getContainer(containerName(node.spec.node)).exec({
     // The group gives access to the socket's folder; the server authenticates root by the socket's peer user.
     User: `0:${node.spec.uid}`,
@@ -132,9 +132,6 @@ async function writeText(
   if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${name} ended with ${code}: ${text.slice(0, 500)}`);
 }
 
-/** Owned by root: mysqlbinlog runs as root without capabilities and cannot enter folders of the server's user. */
-async function temporaryFolder({ spec, paths }: ArchivedNode): Promise<string> {
-  if (!spec.database.encrypted) return "/scratch";
-  await mkdir(join(temporaryFiles(paths.temporary), "archive"), { recursive: true, mode: 0o700 });
-  return "/temporary/archive";
-}
+/** Made with the file system, which may be replaced at this moment: a folder that is made here could be in its way. */
+const temporaryFolder = ({ spec }: ArchivedNode): string =>
+  spec.database.encrypted ? `/temporary/${archiveFolder}` : "/scratch";

@@ -147,10 +147,10 @@ test("one member restores from all archivers' logs while the group serves; the o
   }));
   const next = randomUUID();
   const on = (index: number, origin: "archive" | "cluster", order: Partial<Cluster>): Partial<NodeSpec> => {
-    const { replication, members } = three.spec(index).cluster as Cluster;
+    const { replication, members, members_version } = three.spec(index).cluster as Cluster;
     return {
       data: { timeline: next, ordinal: 1, origin, keep: 0 },
-      cluster: { replication, members, group: next, ...order },
+      cluster: { replication, members, members_version, group: next, ...order },
     };
   };
 

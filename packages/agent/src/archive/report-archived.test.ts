@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ArchivedLog, type ArchivedRequest, type Cluster, PROTOCOL } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hostPaths } from "../host-paths.ts";
+import { hostPaths } from "../base/host-paths.ts";
 import { memberSpec } from "../testing/node-spec.ts";
 import { type ArchivedNode, archivedNode, readArchiveState, updateArchiveState } from "./archived-node.ts";
 import { type ReportArchivedDeps, reportArchived, termOf } from "./report-archived.ts";

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { chown, lstat, mkdir, open, readdir, rm, rmdir, statfs } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { HostPaths } from "../host-paths.ts";
-import { isMountPoint, loopDevicesOf, unmount } from "../mounts.ts";
-import { runCommand } from "../run-command.ts";
+import type { HostPaths } from "../base/host-paths.ts";
+import { detachLoopDevices, isMountPoint, ownFileSystem, unmount } from "../node/mounts.ts";
+import { runCommand } from "../base/run-command.ts";
 
 /**
  * Space on the host's disk for one copy of a database, in a file system of its own: a copy that outgrows the estimate
@@ -43,7 +43,7 @@ export async function prepareScratch(host: HostPaths): Promise<void> {
     }
   }
   for (const { name } of (await entries(host.scratch)).filter((each) => !each.isDirectory())) {
-    for (const device of await loopDevicesOf(join(host.scratch, name))) await runCommand("losetup", ["-d", device]);
+    await detachLoopDevices(join(host.scratch, name));
     await rm(join(host.scratch, name), { force: true });
   }
 }
@@ -78,7 +78,7 @@ export async function makeScratch(
   }
   await runCommand("mkfs.xfs", ["-q", "-f", "-K", scratch.image]);
   const device = (await runCommand("losetup", ["--find", "--show", "--direct-io=on", scratch.image])).trim();
-  await runCommand("mount", ["-t", "xfs", "-o", "noatime,nodev,nosuid,noexec", device, scratch.folder]);
+  await runCommand("mount", ["-t", "xfs", "-o", ownFileSystem, device, scratch.folder]);
   await chown(scratch.folder, uid, uid);
   return scratch;
 }
@@ -96,7 +96,7 @@ const closesWithinMs = 20_000;
 
 async function releaseScratch({ image, folder }: Scratch): Promise<void> {
   await unmount(folder, closesWithinMs);
-  for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
+  await detachLoopDevices(image);
 }
 
 /** Removes the folders of nodes that the host no longer has. A folder in use stays until the next sweep. */

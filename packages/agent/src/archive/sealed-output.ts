@@ -3,8 +3,7 @@ import { once } from "node:events";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { releaseIfWhole } from "@moorage/disk-image";
-import { bareBash } from "../bare-bash.ts";
-import { endGroup } from "../end-group.ts";
+import { bareBash, endGroup } from "../base/run-command.ts";
 
 export class PipelineFailed extends Error {
   override readonly name = "PipelineFailed";

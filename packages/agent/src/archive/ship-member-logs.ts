@@ -11,15 +11,15 @@ import {
 } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import type { Connection } from "mysql2/promise";
-import { GatewayRefused } from "../gateway.ts";
+import { GatewayRefused } from "../gateway/gateway.ts";
 import { withRoot } from "../mysql/node-sql.ts";
-import { cutLog } from "../restore/cut-log.ts";
+import { cutLog } from "./cut-log.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
 import { hasLogsBefore, logsBeyond, type MemberLog, type OldLog, purgeLogs } from "./binary-logs.ts";
-import { isInLine, memberTime } from "./following-time.ts";
+import { isInLine, memberTime } from "./archived-time.ts";
 import { removeSealedLog, sealLog } from "./log-text.ts";
 import { closeActive, purgedUntil, recordShipped, type ShipDeps, uploadSealed } from "./ship-logs.ts";
-import { type ReportArchivedDeps, reportArchived } from "./report-archived.ts";
+import { reportArchived, type ReportArchivedDeps } from "./report-archived.ts";
 import { createUpload, type Upload } from "./upload.ts";
 
 /**
@@ -111,9 +111,10 @@ async function ship(
 ): Promise<GtidSet> {
   const { stream, seen } = cutLog(undefined);
   const sealed = await sealLog(deps, node, log.name, signal, stream);
-  const executed = uniteGtidSets(parseGtidSet(log.previous), seen.gtids);
+  const { gtids, lastCommitted } = seen();
+  const executed = uniteGtidSets(parseGtidSet(log.previous), gtids);
   const after = uniteGtidSets(archived, ofGroup(node, formatGtidSet(executed)));
-  if (seen.lastCommitted === undefined || countMissing(after, archived) === 0) {
+  if (lastCommitted === undefined || countMissing(after, archived) === 0) {
     await removeSealedLog(sealed);
     return archived;
   }
@@ -124,7 +125,7 @@ async function ship(
     sequence: log.number,
     previous: log.previous,
     gtid: formatGtidSet(executed),
-    closed_at: justAfter(seen.lastCommitted),
+    closed_at: justAfter(lastCommitted),
     bytes: sealed.bytes,
     sha256: sealed.sha256,
   });

@@ -1,9 +1,9 @@
-import type { TaskReport, NodeSpec } from "@moorage/contract/agent";
+import type { NodeSpec, TaskReport } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import type { Logger } from "pino";
-import { GatewayAway } from "../gateway.ts";
-import type { Reporter } from "../reporter.ts";
-import type { EndedTask } from "./archive-state.ts";
+import { GatewayAway } from "../base/try-again.ts";
+import type { Reporter } from "../gateway/reporter.ts";
+import type { EndedTask } from "../specs/node-state.ts";
 import { type ArchivedNode, readArchiveState, updateArchiveState } from "./archived-node.ts";
 import { NoRoomForCopy } from "./scratch.ts";
 

@@ -16,8 +16,8 @@ import { join } from "node:path";
 import type { ImageUploadsRequest } from "@moorage/contract/agent";
 import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
 import { readDisk } from "@moorage/disk-image/testing";
+import { type ObjectStore, startObjectStore } from "@moorage/testkit/object-store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { captureDisk } from "./capture-disk.ts";
 import { openDevice } from "./open-device.ts";
 
@@ -78,7 +78,7 @@ test("a file is stored as chunks without the zero ones, and the manifest lists e
   const read = await rawOf(id, content);
   expect(read.raw.equals(raw)).toBe(true);
   expect(read.manifest.raw_sha256).toBe(createHash("sha256").update(raw).digest("hex"));
-  expect((await store.list(id)).sort()).toEqual(
+  expect(await store.keys(id)).toEqual(
     [...[0, 3, 4].map(chunkName), MANIFEST].map((name) => `${id}/${content}/${name}`),
   );
   expect(percents).toEqual([...percents].sort((a, b) => a - b));
@@ -166,7 +166,7 @@ test.each([
   });
 
   await expect(done).rejects.toThrow(`from ${3 * CHUNK_BYTES} to ${now} bytes`);
-  expect((await store.list(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
+  expect((await store.keys(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
 });
 
 test("a cancelled capture ends in the middle and leaves no manifest", async () => {
@@ -178,7 +178,7 @@ test("a cancelled capture ends in the middle and leaves no manifest", async () =
   });
 
   await expect(done).rejects.toThrow("dropped");
-  expect((await store.list(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
+  expect((await store.keys(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
 });
 
 test("a short outage of the object store only delays a capture", async () => {

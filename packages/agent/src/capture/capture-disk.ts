@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { type Capture, type ImageUploadsRequest, PROTOCOL, type UploadsReply } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import { CHUNK_BYTES, chunkName, createCutter, type CutChunk, type DiskManifest, MANIFEST } from "@moorage/disk-image";
-import { type Body, createPuts, type Puts } from "../put-objects.ts";
+import { type Body, createPuts, type Puts } from "../base/put-objects.ts";
 import { type Device, openDevice } from "./open-device.ts";
 
 export type CaptureDeps = {
@@ -29,10 +29,10 @@ export const captureDisk = (deps: CaptureDeps, capture: Capture, order: CaptureO
     // A failed chunk aborts the other uploads in flight.
     const end = new AbortController();
     const signal = AbortSignal.any([order.signal, end.signal]);
-    const puts = createPuts(async (names) => {
-      const { urls } = await deps.imageUploads({ protocol: PROTOCOL, capture: capture.id, content, names }, signal);
-      return urls;
-    }, signal);
+    const puts = createPuts(
+      (names) => deps.imageUploads({ protocol: PROTOCOL, capture: capture.id, content, names }, signal),
+      signal,
+    );
     try {
       const manifest = await bringChunks(device, puts, { ...order, signal });
       await device.requireSameLength();

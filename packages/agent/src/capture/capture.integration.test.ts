@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Capture, CaptureReport } from "@moorage/contract/agent";
 import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
 import { readDisk } from "@moorage/disk-image/testing";
+import { type ObjectStore, startObjectStore } from "@moorage/testkit/object-store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentEnvironment, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
-import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
 
 const mb = 1024 ** 2;
@@ -79,7 +79,7 @@ test("an agent killed during a capture starts again in another folder and comple
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.capture.chunk", mode: "kill-after" }));
   gateway.captures.desired = [capture];
   await host.agentExit();
-  const left = await store.list(capture.id);
+  const left = await store.keys(capture.id);
   expect(left.length).toBeGreaterThan(0);
   expect(left.filter((key) => key.endsWith(MANIFEST))).toEqual([]);
 
@@ -105,7 +105,7 @@ test("an agent killed after it reported a capture repeats it while it is still r
     "another end",
     () => latest(capture.id)?.state === "done" && latest(capture.id)?.content !== first?.content,
   );
-  expect(await store.list(capture.id)).toContain(`${capture.id}/${latest(capture.id)?.content}/${MANIFEST}`);
+  expect(await store.keys(capture.id)).toContain(`${capture.id}/${latest(capture.id)?.content}/${MANIFEST}`);
   gateway.captures.desired = [];
 });
 

@@ -3,7 +3,7 @@ import type { Capture, CaptureReport } from "@moorage/contract/agent";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createLimiter } from "../archive/limiter.ts";
-import { GatewayAway } from "../gateway.ts";
+import { GatewayAway } from "../base/try-again.ts";
 import { createCaptures } from "./captures.ts";
 import { CannotCapture } from "./open-device.ts";
 

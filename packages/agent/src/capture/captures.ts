@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Capture, type CaptureReport } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { GatewayAway } from "../gateway.ts";
+import { GatewayAway } from "../base/try-again.ts";
 import { CannotCapture } from "./open-device.ts";
 
 export type CapturesDeps = {

@@ -1,14 +1,8 @@
 import type { DiskState } from "@moorage/contract/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type DiskDecision,
-  type DiskFacts,
-  diskDecision,
-  emergencyMb,
-  imageMb,
-  checkAgainMs,
-} from "./disk-decision.ts";
+import { checkAgainMs, type DiskDecision, diskDecision, type DiskFacts, emergencyMb } from "./disk-decision.ts";
+import { imageMb } from "../node/volume.ts";
 
 const [open, closed] = [
   { readOnly: false, groupMember: false },

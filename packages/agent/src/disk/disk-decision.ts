@@ -1,4 +1,5 @@
 import type { DiskState } from "@moorage/contract/agent";
+import { imageMb, reserveMb } from "../node/volume.ts";
 
 export type DiskFacts = {
   planMb: number;
@@ -39,17 +40,8 @@ export function diskDecision({ planMb, usedMb, freeMb, totalMb, server }: DiskFa
   return { state, server: change, grow: freeMb < emergencyMb(planMb) };
 }
 
-/**
- * Space beyond the plan: for the file system's own log, and for what a server writes between the decision that its disk
- * is full and its last write.
- */
-export const reserveMb = (planMb: number): number => Math.min(Math.max(256, Math.ceil(planMb / 20)), 8192);
-
 /** The smallest reserve (256 MB) without the 64 MB of the file system's log. */
 const neverThePlansMb = 192;
-
-/** The size of the image file for a plan's disk. */
-export const imageMb = (planMb: number): number => planMb + reserveMb(planMb);
 
 /** The volume grows when less than this is free. XFS keeps 32 MB back for itself. */
 export const emergencyMb = (planMb: number): number => Math.max(96, reserveMb(planMb) / 4);

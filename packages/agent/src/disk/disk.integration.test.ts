@@ -10,7 +10,7 @@ import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { withPatientRoot } from "../testing/patient-root.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
-import { imageMb } from "./disk-decision.ts";
+import { imageMb } from "../node/volume.ts";
 
 let host: TestHost;
 let gateway: FakeGateway;

@@ -1,6 +1,12 @@
+import { mkdir, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
-import type { DiskFacts } from "./disk-decision.ts";
+import { diskDecision, type DiskFacts } from "./disk-decision.ts";
+import { readIfThere, writeDurably } from "../base/durable-file.ts";
+import type { NodePaths } from "../base/host-paths.ts";
+import { settings } from "../mysql/settings.ts";
+import { mb } from "../node/volume.ts";
 
 export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
   withRoot(socket, async (connection) => {
@@ -70,4 +76,47 @@ async function endWriters(connection: Connection): Promise<void> {
   );
   for (const { id, idle } of writers)
     await connection.query(`KILL ${idle ? "CONNECTION" : "QUERY"} ?`, [id]).catch(() => {}); // it ended by itself
+}
+
+type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
+
+const closing = {
+  open: "",
+  closed: "SET GLOBAL read_only = ON;\n",
+  /** For a member of a group: only the group makes it writable. */
+  group: "SET GLOBAL super_read_only = ON;\n",
+};
+const textOf = (writes: keyof typeof closing): string =>
+  settings.map((each) => `${each};\n`).join("") + closing[writes];
+
+/**
+ * The statements that a server executes before it accepts connections: a read-only server is read-only again however it
+ * was restarted, and one whose disk is full never accepts a write. The file also persists this state across restarts.
+ */
+export async function writeStartUp(paths: Paths, planMb: number): Promise<void> {
+  const readOnly = (await readIfThere(paths.startUp))?.endsWith(closing.closed) ?? false;
+  const space = await spaceOf(paths);
+  const full =
+    space !== undefined &&
+    diskDecision({ planMb, ...space, server: { readOnly, groupMember: false } }).state === "read_only";
+  await setStartUp(paths, full ? "closed" : "open");
+}
+
+export async function setStartUp({ startUp }: Paths, writes: keyof typeof closing): Promise<void> {
+  await mkdir(dirname(startUp), { recursive: true, mode: 0o755 });
+  await writeDurably(startUp, textOf(writes), 0o644);
+}
+
+export type Space = { usedMb: number; freeMb: number; totalMb: number };
+
+/** Undefined while nothing is mounted: then the mount point is on the same device as its parent. */
+export async function spaceOf({ volume, folder }: Pick<NodePaths, "volume" | "folder">): Promise<Space | undefined> {
+  const [inside, outside] = await Promise.all([volume, folder].map((path) => stat(path).catch(() => undefined)));
+  if (inside === undefined || inside.dev === outside?.dev) return undefined;
+  const { blocks, bfree, bsize } = await statfs(volume);
+  return {
+    usedMb: Math.ceil(((blocks - bfree) * bsize) / mb),
+    freeMb: Math.floor((bfree * bsize) / mb),
+    totalMb: (blocks * bsize) / mb,
+  };
 }

@@ -3,14 +3,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import type { Logger } from "pino";
-import { type HostPaths, type NodePaths, nodePaths } from "../host-paths.ts";
-import { mountedFile } from "../mounts.ts";
-import type { Reporter } from "../reporter.ts";
-import { type DiskFacts, diskDecision, emergencyLimitMb, checkAgainMs, reserveMb } from "./disk-decision.ts";
-import { growVolume, mb } from "./grow-volume.ts";
-import { closeToWrites, handOver, openToWrites, serverWrites } from "./server-writes.ts";
-import { type Space, spaceOf } from "./space-of.ts";
-import { setStartUp } from "./start-up.ts";
+import { type HostPaths, type NodePaths, nodePaths } from "../base/host-paths.ts";
+import { mountedFile } from "../node/mounts.ts";
+import type { Reporter } from "../gateway/reporter.ts";
+import { checkAgainMs, diskDecision, type DiskFacts, emergencyLimitMb } from "./disk-decision.ts";
+import { growVolume, mb, reserveMb } from "../node/volume.ts";
+import {
+  closeToWrites,
+  handOver,
+  openToWrites,
+  serverWrites,
+  setStartUp,
+  type Space,
+  spaceOf,
+} from "./server-writes.ts";
 
 export type WatchDeps = {
   host: HostPaths;

@@ -1,4 +1,15 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -30,7 +41,26 @@ test("a larger file system replaces one that a server still writes to, and nothi
   } finally {
     sh(`umount ${held} || true`);
     await releaseTemporary(temporary);
-    expect(sh("losetup -a")).not.toContain(dir);
+    // A container that starts elsewhere on the machine holds all mounts for a moment.
+    await expect.poll(() => sh("losetup -a")).not.toContain(dir);
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test("a file system that misses a folder of the server is made anew", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "moor-temporary-"));
+  const temporary = { image: join(dir, "image"), folder: join(dir, "mounted") };
+  const folders = () => readdirSync(temporaryFiles(temporary)).toSorted();
+  try {
+    await makeTemporary(temporary, 1024, 200_001);
+    sh(`rm -r ${join(temporaryFiles(temporary), "innodb")} && mkdir ${join(temporary.folder, "files.tmp")}`);
+
+    await makeTemporary(temporary, 1024, 200_001);
+
+    expect(folders()).toEqual(["archive", "innodb", "tmp"]);
+    expect(statSync(join(temporaryFiles(temporary), "archive")).uid).toBe(0);
+  } finally {
+    await releaseTemporary(temporary);
     rmSync(dir, { recursive: true });
   }
 });

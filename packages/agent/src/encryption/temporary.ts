@@ -1,16 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { chown, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { mb } from "../disk/grow-volume.ts";
-import { isMountPoint, loopDevicesOf, unmount } from "../mounts.ts";
-import { CannotHeal } from "../podman.ts";
-import { runCommand } from "../run-command.ts";
-import { exists } from "../volume.ts";
+import { exists, mb } from "../node/volume.ts";
+import { detachLoopDevices, isMountPoint, ownFileSystem, unmount } from "../node/mounts.ts";
+import { CannotHeal } from "../node/podman.ts";
+import { runCommand } from "../base/run-command.ts";
 
 /** An image and its mount point; a server sees the folder `files` in it as /temporary. */
 export type Temporary = { image: string; folder: string };
 
 export const temporaryFiles = ({ folder }: Temporary): string => join(folder, "files");
+/** For mysqlbinlog, which runs as root without capabilities and cannot enter folders of the server's user. */
+export const archiveFolder = "archive";
 export const temporaryBind = (temporary: Temporary): string => `${temporaryFiles(temporary)}:/temporary:rw`;
 
 /** MySQL does not encrypt temporary tables, sorts and index builds. The last path is relative to the data directory. */
@@ -29,8 +30,7 @@ export const temporaryMb = (diskMb: number): number => Math.max(1024, Math.ceil(
  */
 export async function makeTemporary(temporary: Temporary, sizeMb: number, uid: number): Promise<void> {
   const { image, folder } = temporary;
-  if ((await isMountPoint(folder)) && (await exists(temporaryFiles(temporary))) && (await sizeOf(image)) >= sizeMb * mb)
-    return;
+  if ((await isMountPoint(folder)) && (await isComplete(temporary)) && (await sizeOf(image)) >= sizeMb * mb) return;
   await releaseTemporary(temporary);
   const file = await open(image, "w", 0o600);
   try {
@@ -42,14 +42,23 @@ export async function makeTemporary(temporary: Temporary, sizeMb: number, uid: n
   const features = "encrypt,^has_journal";
   await runCommand("mkfs.ext4", ["-q", "-F", "-m", "0", "-O", features, "-E", "lazy_itable_init=1,nodiscard", image]);
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  await runCommand("mount", ["-t", "ext4", "-o", "loop,noatime,nodev,nosuid,noexec,discard", image, folder]);
+  await runCommand("mount", ["-t", "ext4", "-o", `loop,${ownFileSystem},discard`, image, folder]);
   await encryptFolder(folder, join(folder, "files.tmp"));
-  for (const name of [".", "tmp", "innodb"]) {
+  for (const name of [".", ...serverFolders]) {
     const made = join(folder, "files.tmp", name);
     await mkdir(made, { recursive: true, mode: 0o700 });
     await chown(made, uid, uid);
   }
+  await mkdir(join(folder, "files.tmp", archiveFolder), { mode: 0o700 });
   await rename(join(folder, "files.tmp"), temporaryFiles(temporary));
+}
+
+const serverFolders = ["tmp", "innodb"];
+
+/** Without one of its folders a server does not start. */
+async function isComplete(temporary: Temporary): Promise<boolean> {
+  const found = serverFolders.map((name) => exists(join(temporaryFiles(temporary), name)));
+  return (await Promise.all(found)).every(Boolean);
 }
 
 const sizeOf = async (file: string): Promise<number> =>
@@ -72,6 +81,6 @@ async function encryptFolder(mount: string, folder: string): Promise<void> {
 
 export async function releaseTemporary({ image, folder }: Temporary): Promise<void> {
   await unmount(folder);
-  for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
+  await detachLoopDevices(image);
   await rm(image, { force: true });
 }

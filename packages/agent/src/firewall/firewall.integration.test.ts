@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FirewallHost, makeFirewallHost } from "../testing/firewall-host.ts";
-import { address6Of } from "../network.ts";
+import { address6Of } from "../node/network.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { until } from "../testing/test-host.ts";
 import { changeText } from "./ruleset.ts";

@@ -4,11 +4,11 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
+import { knock } from "@moorage/testkit/knock.ts";
 import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
-import { knock } from "../testing/knock.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
 

@@ -25,6 +25,7 @@ const spec = (index: number, among = [0, 1, 2]): NodeSpec =>
     cluster: {
       replication: "semi_synch",
       group: randomUUID(),
+      members_version: 1,
       members: among.map((each, ordinal) => ({
         node: nodes[each] as string,
         ordinal,

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { isIPv6, SocketAddress } from "node:net";
 import type { NodeSpec } from "@moorage/contract/agent";
+import { type Cidr, cidrFrom, otherMatcher, probes } from "@moorage/testkit/cidr.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Cidr, cidrFrom, otherMatcher, probes } from "../testing/cidr.ts";
 import { type FirewallHost, makeFirewallHost } from "../testing/firewall-host.ts";
 import { testSpec } from "../testing/node-spec.ts";
-import { admittedMark } from "./ruleset.ts";
+import { admittedMark } from "../node/network.ts";
 
 /** Rounds of 20 lists each. Set MOORAGE_TRIALS=50 for the long form. */
 const rounds = Number(process.env["MOORAGE_TRIALS"] ?? 10);

@@ -1,4 +1,5 @@
 import { readOnlyPortOf } from "@moorage/contract/agent";
+import { admittedMark } from "../node/network.ts";
 import type { Family, Sources } from "./sources.ts";
 
 /** Who may reach this port of the host, and the node that it leads to; without `to`, a process of the host. */
@@ -20,8 +21,6 @@ export const databasePorts = { first: 20_000, last: 24_093 } as const;
 /** Including peer and read-only ports. Closed to every source that no rule allows. */
 const closedPorts = { first: databasePorts.first, last: readOnlyPortOf(databasePorts.last) } as const;
 
-/** Set on every packet that the firewall accepted, and on no other. Routes to nodes require it too (`network.ts`). */
-export const admittedMark = 0x0200_0000;
 const mark = `0x${admittedMark.toString(16).padStart(8, "0")}`;
 
 export const table = "inet moorage";

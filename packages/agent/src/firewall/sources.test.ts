@@ -1,6 +1,6 @@
+import { cidrFrom, otherMatcher, probes } from "@moorage/testkit/cidr.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cidrFrom, otherMatcher, probes } from "../testing/cidr.ts";
 import { admits, readSources, UnreadableSource } from "./sources.ts";
 
 test.each([

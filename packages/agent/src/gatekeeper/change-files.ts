@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PrimaryChange } from "@moorage/contract/agent";
-import { readIfThere, removeDurably, writeDurably } from "../durable-file.ts";
-import type { HostPaths } from "../host-paths.ts";
+import { readIfThere, removeDurably, writeDurably } from "../base/durable-file.ts";
+import type { HostPaths } from "../base/host-paths.ts";
 import type { Note } from "./note-change.ts";
 
 const mostAtOnce = 100;

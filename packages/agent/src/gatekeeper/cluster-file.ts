@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Member, type NodeSpec } from "@moorage/contract/agent";
 import { z } from "zod";
-import { readIfThere, removeDurably, writeDurably } from "../durable-file.ts";
-import { type HostPaths, nodePaths } from "../host-paths.ts";
+import { readIfThere, removeDurably, writeDurably } from "../base/durable-file.ts";
+import { type HostPaths, nodePaths } from "../base/host-paths.ts";
 
 /** What the gatekeeper needs to know of a member of this host. Its only source: it works while the agent does not. */
 export const ClusterFile = z.object({

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readIfThere } from "../durable-file.ts";
-import type { HostPaths } from "../host-paths.ts";
+import { readIfThere } from "../base/durable-file.ts";
+import type { HostPaths } from "../base/host-paths.ts";
 
 /** The host's key and certificate, and the authority that it trusts. The agent requests and renews them. */
 export type HostIdentity = { key: string; cert: string; ca: string };
 
-const checkEveryMs = 5000;
-const enrolledEveryMs = 500;
+/** Other hosts refuse the old key as soon as the host has enrolled a new one. */
+const checkEveryMs = 500;
 
 export async function readIdentity(paths: HostPaths, caFile: string): Promise<HostIdentity | undefined> {
   const [key, cert, ca] = await Promise.all([paths.key, paths.certificate, caFile].map(readIfThere));
@@ -18,7 +18,7 @@ export async function firstIdentity(paths: HostPaths, caFile: string, signal: Ab
   for (;;) {
     const found = await readIdentity(paths, caFile);
     if (found !== undefined) return found;
-    await sleep(enrolledEveryMs, undefined, { signal });
+    await sleep(checkEveryMs, undefined, { signal });
   }
 }
 

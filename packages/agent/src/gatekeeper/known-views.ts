@@ -29,4 +29,3 @@ export function createKnownViews(now: () => number = () => performance.now()) {
     },
   };
 }
-export type KnownViews = ReturnType<typeof createKnownViews>;

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
-import type { ClusterViews } from "./views.ts";
+import type { ClusterViews } from "./gatekeeper-client.ts";
 
 /** Queries of this host's proxies, its agent and its administrators. `undefined`: no such cluster here. */
 export type ProxyQueries = {
@@ -10,7 +10,7 @@ export type ProxyQueries = {
 };
 
 /**
- * Serves on loopback, for changes that `apply-verdicts.ts` could not push. Proxies send one line (`primary <own node>
+ * Serves on loopback, for changes that `applyVerdicts` could not push. Proxies send one line (`primary <own node>
  * <ordinal>` or `read …`) and get `up` or `down`; without an answer they keep their state, so a restarted gatekeeper
  * moves nobody. They poll `/health` too, and close after a while without an answer.
  */

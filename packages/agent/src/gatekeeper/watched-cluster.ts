@@ -1,15 +1,17 @@
-import { mayBePrimary, mayServeReads, type MemberView, newest, primaryOf, type Views } from "@moorage/contract/agent";
 import { setTimeout as sleep } from "node:timers/promises";
+import { mayBePrimary, mayServeReads, type MemberView, newest, primaryOf, type Views } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import { proxyPaths } from "../proxy/haproxy-process.ts";
-import type { HostPaths } from "../host-paths.ts";
+import type { HostPaths } from "../base/host-paths.ts";
 import { readLastPrimary, writeChange, writeLastPrimary } from "./change-files.ts";
+import { chooseInvite, type Invite, reachedBy } from "./choose-invite.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { createKnownViews } from "./known-views.ts";
 import { type Note, noteChange } from "./note-change.ts";
 import { awayView, keepSampling } from "./sample-member.ts";
-import { applyVerdicts, type Verdicts, verdictsOf } from "./apply-verdicts.ts";
-import type { ClusterViews } from "./views.ts";
+import type { ClusterViews } from "./gatekeeper-client.ts";
+import { backends, serverNameOf } from "../proxy/haproxy-config.ts";
+import { queryProxy } from "../proxy/runtime-socket.ts";
 
 const noteEveryMs = 100;
 
@@ -26,6 +28,7 @@ export function watchCluster(
   { host, isSure, log }: { host: HostPaths; isSure: () => boolean; log: Logger },
 ) {
   let file = first;
+  let invite: Invite | undefined;
   const known = createKnownViews();
   const stop = new AbortController();
   const sampled = Promise.withResolvers<void>();
@@ -47,6 +50,7 @@ export function watchCluster(
     while (!stop.signal.aborted) {
       const before: Note | undefined = note;
       const views = known.all();
+      invite = chooseInvite(invite, file, views, performance.now());
       if (isSure()) {
         const verdicts = verdictsOf(file, views);
         const command = await applyVerdicts(proxyPaths(host, first.node).socket, appliedVerdicts, verdicts);
@@ -72,7 +76,14 @@ export function watchCluster(
 
   const nodeAt = (ordinal: number): string => file.members.find((member) => member.ordinal === ordinal)?.node ?? "";
   /** Undefined until the server was queried once: a gatekeeper that has just started knows nothing to serve. */
-  const own = (): MemberView | undefined => newest(first.node, known.all());
+  const own = (): MemberView | undefined => {
+    const views = known.all();
+    const view = newest(first.node, views);
+    // The primary of an asynchronous cluster is assigned, and its replicas do not join anything.
+    if (view === undefined || file.primary !== undefined) return view;
+    const invites = invite !== undefined && view.state === "online" && { invites: invite.node };
+    return { ...view, reaches: reachedBy(first.node, file.members, views), ...invites };
+  };
   const unknown = (): MemberView => ({ ...awayView(file), ageMs: 0 });
   return {
     file: () => file,
@@ -103,3 +114,31 @@ export function watchCluster(
   };
 }
 export type WatchedCluster = ReturnType<typeof watchCluster>;
+
+/** By kind of access and proxy slot: whether clients may be forwarded to that server. */
+export type Verdicts = ReadonlyMap<string, boolean>;
+
+const verdictsOf = ({ members }: Pick<ClusterFile, "members">, views: Views): Verdicts =>
+  new Map(
+    backends.flatMap((backend) =>
+      members.map(({ node, ordinal }) => [
+        `${backend}/${serverNameOf(ordinal)}`,
+        backend === "primary" ? mayBePrimary(node, views) : mayServeReads(node, views),
+      ]),
+    ),
+  );
+
+/** Servers go down before others come up, so that no connection is forwarded while two primaries are up. */
+export const changeCommand = (before: Verdicts, after: Verdicts): string =>
+  [...after]
+    .filter(([server, is]) => before.get(server) !== is)
+    .toSorted(([, a], [, b]) => Number(a) - Number(b))
+    .map(([server, is]) => `set server ${server} agent ${is ? "up" : "down"}`)
+    .join("; ");
+
+/** Applies a change to the proxy at once and returns the command. A proxy that missed it polls within 1 to 2 s. */
+async function applyVerdicts(socket: string, before: Verdicts, after: Verdicts): Promise<string> {
+  const command = changeCommand(before, after);
+  if (command !== "") await queryProxy(socket, command).catch(() => {});
+  return command;
+}

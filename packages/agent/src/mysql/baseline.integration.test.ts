@@ -4,8 +4,8 @@ import { Readable } from "node:stream";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeGroupAccount } from "../cluster/group-sql.ts";
-import { addPrimaryKeys } from "../restore/add-primary-keys.ts";
+import { makeGroupAccount } from "../replication/member/member-sql.ts";
+import { addPrimaryKeys } from "../restore/restore-steps.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
@@ -18,6 +18,7 @@ let environment: Record<string, string>;
 let generation = 0;
 const node = randomUUID();
 const port = 20_071;
+const issuer = "/CN=database-1";
 
 beforeAll(async () => {
   host = await makeTestHost("moor-t-base", "198.18.85");
@@ -212,6 +213,35 @@ test.each(grabs)("a tenant gains no further right by: %s", async (sql) => {
   expect(await refusal(sql)).not.toBe("done");
 });
 
+test("a tenant's code that runs as the members' account cannot change its password", async () => {
+  await makeGroupAccount(socket(), "secret", { isGroup: false, issuer });
+  const password = () => asRoot("SELECT authentication_string AS a FROM mysql.user WHERE user = 'moorage_group'");
+  const before = await password();
+  try {
+    // Every account has the rights of the anonymous one, and a definer of any host runs as the account of all hosts.
+    await query("CREATE USER ''@'%'; GRANT EXECUTE ON shop.* TO ''@'%'");
+    const definer = "CREATE DEFINER = 'moorage_group'@'198.18.85.1' PROCEDURE";
+    await query(`${definer} shop.who() SELECT CURRENT_USER() AS name`);
+    expect(JSON.stringify(await query("CALL shop.who()"))).toContain("moorage_group@%");
+    for (const change of [
+      "ALTER USER CURRENT_USER() IDENTIFIED BY 'mine'",
+      "SET PASSWORD = 'mine'",
+      "ALTER USER CURRENT_USER() PASSWORD REQUIRE CURRENT OPTIONAL",
+    ]) {
+      await query(`${definer} shop.own() ${change}`);
+      expect([change, await refusal("CALL shop.own()")]).toEqual([change, expect.stringMatching(/^ER_/)]);
+      await query("DROP PROCEDURE shop.own");
+    }
+    expect(await password()).toEqual(before);
+  } finally {
+    await asRoot(
+      "DROP PROCEDURE IF EXISTS shop.own",
+      "DROP PROCEDURE IF EXISTS shop.who",
+      "DROP USER IF EXISTS ''@'%', 'moorage_group'@'%'",
+    );
+  }
+});
+
 test("with all other connections in use, the admin and the agent can still connect", async () => {
   const [{ max } = { max: 0 }] = (await query("SELECT @@GLOBAL.max_connections AS max")) as { max: number }[];
   const held: Connection[] = [];
@@ -281,7 +311,9 @@ test("without a baseline every expectation fails, and a definer named like our a
   for (const [, expectation] of expectations) await expect(expectation()).rejects.toBeInstanceOf(Error);
   await query("CREATE DEFINER = 'moorage_tools'@'localhost' PROCEDURE shop.own() KILL 1");
   await query("CREATE DEFINER = 'moorage_group'@'%' PROCEDURE shop.join_in() KILL 1");
-  await expect(makeGroupAccount(socket(), "secret", { isGroup: true })).rejects.toThrow("shop.join_in has the definer");
+  await expect(makeGroupAccount(socket(), "secret", { isGroup: true, issuer })).rejects.toThrow(
+    "shop.join_in has the definer",
+  );
   expect(await asRoot("SELECT 1 FROM mysql.user WHERE user = 'moorage_group'")).toEqual([]);
   host.startAgent(environment);
   await until("the refusal", () => host.log().includes("which is reserved"));

@@ -1,15 +1,22 @@
+import { lstat } from "node:fs/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
+import { openSocket } from "./open-socket.ts";
 
 /** Root through the node's socket: the server authenticates the caller by its user id, so no password exists. */
 export async function connect(socket: string, options: ConnectionOptions = {}): Promise<Connection> {
-  return createConnection({
-    connectTimeout: 5000,
-    ...options,
-    socketPath: socket,
-    user: "root",
-    authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
-  });
+  const opened = await openSocket(socket);
+  try {
+    return await createConnection({
+      connectTimeout: 5000,
+      ...options,
+      socketPath: opened.path,
+      user: "root",
+      authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
+    });
+  } finally {
+    await opened.close();
+  }
 }
 
 export async function withRoot<T>(
@@ -25,6 +32,30 @@ export async function withRoot<T>(
   }
 }
 
+/**
+ * On abort, KILL QUERY makes the server itself end the statement, so that nothing is written after this returns.
+ * Closing the connection is not enough: the driver never settles a query whose connection was destroyed. A server that
+ * cannot be reached for the KILL has ended, or is about to be stopped.
+ */
+export async function runAbortable<T>(
+  socket: string,
+  { threadId }: Connection,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const killFailure = Promise.withResolvers<never>();
+  const end = (): void => {
+    withRoot(socket, (other) => other.query("KILL QUERY ?", [threadId])).catch(killFailure.reject);
+  };
+  signal.throwIfAborted();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([work(), killFailure.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
 /** The server answered with an error; after any other error it is unknown what the server did. */
 export const isAnswer = (error: unknown): error is Error & { sqlState: string } =>
   error instanceof Error && typeof (error as { sqlState?: unknown }).sqlState === "string";
@@ -32,11 +63,17 @@ export const isAnswer = (error: unknown): error is Error & { sqlState: string } 
 /** The engine's error for a clone of data that are being cloned already: it makes one copy at a time. */
 export const copyUnderWay = 3634;
 
+const query = (socket: string): Promise<unknown> =>
+  withRoot(socket, (connection) => connection.query({ sql: "SELECT 1", timeout: 5000 }));
+
 export const answers = (socket: string): Promise<boolean> =>
-  withRoot(socket, async (connection) => {
-    await connection.query({ sql: "SELECT 1", timeout: 5000 });
-    return true;
-  }).catch(() => false);
+  query(socket).then(
+    () => true,
+    () => false,
+  );
+
+/** A server that refuses, such as one without a free connection, is alive. */
+export const isAlive = (socket: string): Promise<boolean> => query(socket).then(() => true, isAnswer);
 
 /** Not in the binary log: a restored log must not undo it. */
 export const setAdminPassword = (socket: string, { username }: NodeSpec["credentials"], password: string) =>
@@ -53,3 +90,9 @@ export const reloadTls = (socket: string) =>
   withRoot(socket, async (connection) => {
     await connection.query("ALTER INSTANCE RELOAD TLS");
   });
+
+/** Changes with each start of a server, which recreates its socket. */
+export async function serverStart(socket: string): Promise<string> {
+  const { ino, mtimeNs } = await lstat(socket, { bigint: true });
+  return `${ino}-${mtimeNs}`;
+}

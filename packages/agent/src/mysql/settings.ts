@@ -27,3 +27,6 @@ export const settings: readonly string[] = [
   "SET GLOBAL local_infile = ON",
   `SET GLOBAL init_connect = "${keepReserve}"`,
 ];
+
+/** Inside the container. Statements and settings name these files; the server reads them anew for each connection. */
+export const tlsFile = { authorities: "/etc/mysql/tls/ca.pem", certificate: "/etc/mysql/tls/server.pem" };

@@ -1,12 +1,14 @@
 import { type NodeSpec, readOnlyPortOf } from "@moorage/contract/agent";
-import { agentCheckPortOf } from "../gatekeeper/config.ts";
-import { ownMember } from "../member.ts";
+import { ownMember } from "../specs/member.ts";
 
 export type HaproxyConfigInput = { spec: NodeSpec; socket: string; checkPort: number; hasIpv6: boolean };
 
 /** A proxy's two backends: the primary, and the secondaries. */
 export const backends = ["primary", "read"] as const;
 export type Backend = (typeof backends)[number];
+
+/** The gatekeeper's port for HAProxy's agent-check: the one after its HTTP port. */
+export const agentCheckPortOf = (check: number): number => check + 1;
 
 export const serverNameOf = (ordinal: number): string => `m${ordinal}`;
 
@@ -25,6 +27,9 @@ export function serverAddresses(spec: NodeSpec): { server: string; address: stri
     };
   });
 }
+
+/** Of the two checks below. */
+export const proxyChecks = { agentEveryMs: { primary: 1000, read: 2000 }, everyMs: 1000, fall: 4, timeoutMs: 800 };
 
 /**
  * Written once, for a process that is never reloaded. HAProxy runs two checks against the gatekeeper on loopback:
@@ -68,7 +73,7 @@ defaults
   timeout client 24d
   timeout server 24d
   timeout connect 2s
-  timeout check 800ms
+  timeout check ${proxyChecks.timeoutMs}ms
   option clitcpka
   option srvtcpka
   clitcpka-idle 60s
@@ -76,17 +81,17 @@ defaults
   srvtcpka-idle 60s
   srvtcpka-intvl 20s
   option httpchk GET /health
-  default-server inter 1s fall 4 rise 1 on-marked-down shutdown-sessions
+  default-server inter ${proxyChecks.everyMs}ms fall ${proxyChecks.fall} rise 1 on-marked-down shutdown-sessions
 
 listen primary
 ${bind(spec.network.port)}
   tcp-request connection reject unless { nbsrv(primary) eq 1 }
-${serverLines("primary", 1000)}
+${serverLines("primary", proxyChecks.agentEveryMs.primary)}
 
 listen read
 ${bind(readOnlyPortOf(spec.network.port))}
   tcp-request connection reject if { nbsrv(read) gt 2 }
   balance roundrobin
-${serverLines("read", 2000)}
+${serverLines("read", proxyChecks.agentEveryMs.read)}
 `;
 }

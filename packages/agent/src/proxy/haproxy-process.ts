@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readIfThere, writeDurably } from "../durable-file.ts";
-import type { HostPaths } from "../host-paths.ts";
-import { runCommand } from "../run-command.ts";
+import { readIfThere, writeDurably } from "../base/durable-file.ts";
+import type { HostPaths } from "../base/host-paths.ts";
+import { runCommand } from "../base/run-command.ts";
 
 const endsWithinMs = 5000;
 

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readOnlyPortOf } from "@moorage/contract/agent";
+import { watchPauses } from "@moorage/testkit/pauses.ts";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { watchPauses } from "../testing/pauses.ts";
 import { until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 

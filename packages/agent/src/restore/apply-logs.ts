@@ -3,12 +3,10 @@ import { pipeline } from "node:stream/promises";
 import type { Recipe } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
-import type { NodeContext } from "../node-context.ts";
-import { cutLog } from "./cut-log.ts";
-import { ahead, readObject, type StoredObject } from "./fetch-object.ts";
-import type { RecipeSource } from "./recipe-source.ts";
+import type { NodeContext } from "../node/node-context.ts";
+import { cutLog } from "../archive/cut-log.ts";
+import { ahead, BrokenArchive, readObject, type RecipeSource, StoreAway, type StoredObject } from "./fetch-object.ts";
 import { openReplayClient, type ReplayClient } from "./replay-client.ts";
-import { BrokenArchive, StoreAway } from "./restore-errors.ts";
 import { decrypt, PipeFailed, runPipe, settlePipe } from "./run-pipe.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -55,8 +53,9 @@ async function applyLog(client: ReplayClient, work: Workplace, log: Log, signal:
   const { stream, seen } = cutLog(log.before === undefined ? undefined : new Date(log.before));
   let begun = false;
   const begin = async (): Promise<void> => {
-    if (begun || seen.previousGtids === undefined) return;
-    await requireExecuted(work, seen.previousGtids, `a log before ${log.name}`);
+    const { previousGtids } = seen();
+    if (begun || previousGtids === undefined) return;
+    await requireExecuted(work, previousGtids, `a log before ${log.name}`);
     begun = true;
   };
   /** No statement of a log is executed before all of the log's previous GTIDs are. */
@@ -85,8 +84,9 @@ async function applyLog(client: ReplayClient, work: Workplace, log: Log, signal:
       (why: unknown) => why,
     );
   if (!begun) throw new BrokenArchive(`${log.name} does not begin like a binary log.`);
-  if (!seen.cut) await requireExecuted(work, log.gtid, `a part of ${log.name}`);
-  if (log.before !== undefined && !seen.cut && seen.doubtful)
+  const { cut, doubtful } = seen();
+  if (!cut) await requireExecuted(work, log.gtid, `a part of ${log.name}`);
+  if (log.before !== undefined && !cut && doubtful)
     throw new BrokenArchive(`The position at which ${log.name} reaches ${log.before} is ambiguous.`);
 }
 

@@ -1,8 +1,18 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { networkDelayMs } from "../retry-delay.ts";
-import { BrokenArchive, StoreAway } from "./restore-errors.ts";
+import type { Recipe } from "@moorage/contract/agent";
+import { networkDelayMs } from "../base/try-again.ts";
+
+/** The archive is damaged or incomplete; a retry would fail the same way. */
+export class BrokenArchive extends Error {
+  override readonly name = "BrokenArchive";
+}
+
+/** The object store is unreachable; this says nothing about its contents. */
+export class StoreAway extends Error {
+  override readonly name = "StoreAway";
+}
 
 export type StoredObject = {
   /** For error messages. */
@@ -93,3 +103,23 @@ async function fetchRange(url: string, signal: AbortSignal, range?: string): Pro
     return { kind: "none", why: String(error) };
   }
 }
+
+/** The recipe's URLs expire during a long restore; the recipe is then requested again. It yields the same data. */
+export function recipeSource(requestRecipe: () => Promise<Recipe>) {
+  let known: Promise<Recipe> | undefined;
+  const get = (): Promise<Recipe> => {
+    const pending = known ?? requestRecipe();
+    known = pending;
+    pending.catch(() => {
+      if (known === pending) known = undefined;
+    });
+    return pending;
+  };
+  return {
+    get,
+    renew: (): void => {
+      known = undefined;
+    },
+  };
+}
+export type RecipeSource = ReturnType<typeof recipeSource>;

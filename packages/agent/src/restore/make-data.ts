@@ -1,23 +1,31 @@
 import { chown, mkdir, statfs } from "node:fs/promises";
-import type { Recipe } from "@moorage/contract/agent";
+import type { Recipe, RecipeRequest } from "@moorage/contract/agent";
 import { partBytes } from "../archive/manifest.ts";
-import { encryptServer } from "../encryption/encrypt-server.ts";
+import { encryptServer } from "../encryption/keyring.ts";
 import { makeTemporary, temporaryMb } from "../encryption/temporary.ts";
-import type { NodeContext } from "../node-context.ts";
-import { makeVolume } from "../volume.ts";
+import type { NodeContext } from "../node/node-context.ts";
+import { makeVolume } from "../node/volume.ts";
 import { applyLogs } from "./apply-logs.ts";
-import type { RecipeSource } from "./recipe-source.ts";
+import type { RecipeSource } from "./fetch-object.ts";
 import { startServer, waitUntilServerReady } from "./throw-away-server.ts";
 import { unpackBase } from "./unpack-base.ts";
 import { clearWorkplace, type Workplace } from "./workplace.ts";
 
-/** What restoring data from the archive needs. `progress` is that of the current step, from 0 to 1. */
-export type MakeContext = NodeContext & {
-  work: Workplace;
-  source: RecipeSource;
-  signal: AbortSignal;
-  progress: (done: number) => void;
+export type RestoreDeps = {
+  /** Requested from the gateway; fails while it is unreachable. */
+  adminPassword: (node: string) => Promise<string>;
+  /** How to build a node's desired data, or its newest restore point, from the object store. */
+  recipeFor: (node: string, purpose: RecipeRequest["purpose"]) => Promise<Recipe>;
 };
+
+/** What restoring data from the archive needs. `progress` is that of the current step, from 0 to 1. */
+export type MakeContext = NodeContext &
+  RestoreDeps & {
+    work: Workplace;
+    source: RecipeSource;
+    signal: AbortSignal;
+    progress: (done: number) => void;
+  };
 
 /** Every try starts from scratch: nothing that an earlier try left is known to be complete. */
 export async function beginAfresh({ podman, work, spec, host, source }: MakeContext): Promise<void> {

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import type { NodeContext } from "../node-context.ts";
-import { runCommand } from "../run-command.ts";
+import type { NodeContext } from "../node/node-context.ts";
+import { runCommand } from "../base/run-command.ts";
 import { runPipe } from "./run-pipe.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -37,7 +37,7 @@ export async function openReplayClient(
   await rm(work.replay, { force: true });
   await runCommand("mkfifo", ["-m", "600", work.replay]);
   const exec = await podman.client.getContainer(work.container).exec({
-    Cmd: ["sh", "-c", `exec ${mysql} </run/mysqld/replay`],
+    Cmd: ["sh", "-c", `exec ${mysql} </replay/text`],
     User: "0:0",
     AttachStdout: true,
     AttachStderr: true,

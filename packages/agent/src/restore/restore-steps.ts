@@ -1,20 +1,20 @@
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { renameDurably } from "../durable-file.ts";
+import type { RowDataPacket } from "mysql2/promise";
+import { renameDurably } from "../base/durable-file.ts";
 import { repairAdmin } from "../mysql/baseline.ts";
-import { setAdminPassword } from "../mysql/node-sql.ts";
-import { recordCredentials, updateTimeline } from "../node-state.ts";
-import { ensureEngine } from "../provision-steps.ts";
-import { runCommand } from "../run-command.ts";
-import type { StepTable } from "../run-steps.ts";
-import { exists, releaseVolume } from "../volume.ts";
+import { setAdminPassword, withRoot } from "../mysql/node-sql.ts";
+import { recordCredentials, updateTimeline } from "../specs/node-state.ts";
+import { ensureEngine } from "../provision/provision-steps.ts";
+import { runCommand } from "../base/run-command.ts";
+import type { StepTable } from "../base/run-steps.ts";
+import { exists, releaseVolume } from "../node/volume.ts";
 import { openTables } from "./check-tables.ts";
 import { beginAfresh, fetchBase, type MakeContext, replayLogs } from "./make-data.ts";
-import { forgetGroup } from "./forget-group.ts";
-import { addPrimaryKeys } from "./add-primary-keys.ts";
-import { requireTenantRights } from "./require-tenant-rights.ts";
 import { stopServer } from "./throw-away-server.ts";
 import { clearWorkplace } from "./workplace.ts";
+import { BrokenArchive } from "./fetch-object.ts";
+import { groupAccount } from "../replication/member/member-sql.ts";
 
 /**
  * Makes the volume of a timeline while the node runs on another. The last step gives the volume its final name;
@@ -71,3 +71,69 @@ async function keepVolume({ work, paths, spec, podman }: MakeContext): Promise<v
   await renameDurably(work.image, paths.image);
   await clearWorkplace(podman, work);
 }
+
+const keyless = `SELECT t.TABLE_SCHEMA AS \`schema\`, t.TABLE_NAME AS name FROM information_schema.TABLES t
+  LEFT JOIN (SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0
+    GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME HAVING MAX(NULLABLE) = '') k USING (TABLE_SCHEMA, TABLE_NAME)
+  WHERE k.TABLE_NAME IS NULL AND t.TABLE_TYPE = 'BASE TABLE'
+    AND t.TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')`;
+
+/**
+ * A group member refuses writes to a table without a primary key; a single node may have such tables. Before its data
+ * become a cluster's, they get the invisible key that a cluster generates for new tables.
+ */
+export const addPrimaryKeys = (socket: string): Promise<number> =>
+  withRoot(socket, async (connection) => {
+    const [tables] = await connection.query<RowDataPacket[]>(keyless);
+    for (const { schema, name } of tables)
+      await connection
+        .query(
+          "ALTER TABLE ??.?? ADD COLUMN my_row_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY FIRST",
+          [schema, name],
+        )
+        .catch((error: Error) => {
+          throw new BrokenArchive(
+            `Three nodes need a primary key in every table, and ${schema}.${name} cannot be given one: ${error.message}`,
+          );
+        });
+    return tables.length;
+  });
+
+/** Removes the group configuration from a former member's data: the restored node joins another group, or none. */
+const forgetGroup = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("RESET REPLICA ALL");
+    await connection.query("DROP USER IF EXISTS ?@'%'", [groupAccount]);
+  });
+
+/** Privileges of a tenant's admin (engines/mysql/admin.sql), which it may grant to others. */
+const grantable = [
+  "ALLOW_NONEXISTENT_DEFINER",
+  "APPLICATION_PASSWORD_ADMIN",
+  "FLUSH_OPTIMIZER_COSTS",
+  "FLUSH_PRIVILEGES",
+  "FLUSH_STATUS",
+  "FLUSH_TABLES",
+  "FLUSH_USER_RESOURCES",
+  "ROLE_ADMIN",
+  "SET_ANY_DEFINER",
+  "SHOW_ROUTINE",
+  "XA_RECOVER_ADMIN",
+];
+
+const ours =
+  "Host = 'localhost' AND User IN ('root', 'moorage_tools', 'mysql.infoschema', 'mysql.session', 'mysql.sys')";
+const beyond = `SELECT CONCAT(User, '@', Host) AS account FROM mysql.user
+  WHERE NOT (${ours}) AND 'Y' IN (Super_priv, File_priv, Shutdown_priv, Reload_priv, Create_tablespace_priv)
+  UNION SELECT CONCAT(User, '@', Host) FROM mysql.global_grants WHERE NOT (${ours}) AND PRIV NOT IN (?)`;
+
+/**
+ * A replay runs as root. If a tenant's text were ever misread as a statement there, no account may end up with more
+ * privileges than a tenant can have.
+ */
+export const requireTenantRights = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    const [found] = await connection.query<RowDataPacket[]>(beyond, [grantable]);
+    if (found.length > 0)
+      throw new BrokenArchive(`${String(found[0]?.["account"])} would have privileges that no tenant has.`);
+  });

@@ -2,17 +2,18 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NodeSpec, Recipe } from "@moorage/contract/agent";
+import { type ObjectStore, startObjectStore } from "@moorage/testkit/object-store.ts";
+import { inTurn } from "@moorage/testkit/turns.ts";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hostPaths, nodePaths } from "../host-paths.ts";
+import { hostPaths, nodePaths } from "../base/host-paths.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { type HandMadeArchive, handMadeArchive } from "../testing/hand-made-archive.ts";
 import { testSpec } from "../testing/node-spec.ts";
-import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { withPatientRoot } from "../testing/patient-root.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
-import { requireTenantRights } from "./require-tenant-rights.ts";
+import { requireTenantRights } from "./restore-steps.ts";
 
 let host: TestHost;
 let gateway: FakeGateway;
@@ -308,27 +309,29 @@ describe("data from the archive", () => {
 
   const points = ["volume", "fetch", "replay", "stop", "keep"].map((step) => `agent.restore.${step}`);
   points.push("agent.provision.switch", "agent.discard.trash");
-  test.each(points.map((point, index) => [point, index + 3] as const))(
-    "an agent killed after %s finishes the restore when restarted",
-    async (point, ordinal) => {
-      const credentials = { username: "dbadmin", version: 3 };
-      recipe(node, base, archive.logs);
-      writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: point, mode: "kill-after" }));
-      const desired = spec({ data: restored(ordinal), credentials });
-      gateway.setDesired(...gateway.desired.nodes.filter((each) => (each as NodeSpec).node !== node), desired);
-      await host.agentExit();
-      host.startAgent(environment);
-      await until("running", () => {
-        const report = gateway.latest(node);
-        return report?.state === "running" && report.generation === desired.generation;
-      });
-      await until("one volume", () => volumes().length === 1);
-      expect(volumes()).toEqual([`${node}.${ordinal}.img`]);
-      expect(await checksum()).toEqual(whole);
-      expect(gateway.latest(node)?.timeline).toBe(timelineOf(ordinal));
-      nothingLeft();
-    },
-  );
+  test.each(
+    inTurn(
+      points.map((point, index) => [point, index + 3] as const),
+      3,
+    ),
+  )("an agent killed after %s finishes the restore when restarted", async (point, ordinal) => {
+    const credentials = { username: "dbadmin", version: 3 };
+    recipe(node, base, archive.logs);
+    writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: point, mode: "kill-after" }));
+    const desired = spec({ data: restored(ordinal), credentials });
+    gateway.setDesired(...gateway.desired.nodes.filter((each) => (each as NodeSpec).node !== node), desired);
+    await host.agentExit();
+    host.startAgent(environment);
+    await until("running", () => {
+      const report = gateway.latest(node);
+      return report?.state === "running" && report.generation === desired.generation;
+    });
+    await until("one volume", () => volumes().length === 1);
+    expect(volumes()).toEqual([`${node}.${ordinal}.img`]);
+    expect(await checksum()).toEqual(whole);
+    expect(gateway.latest(node)?.timeline).toBe(timelineOf(ordinal));
+    nothingLeft();
+  });
 
   test("a tombstone aborts a restore, and all volumes of the node go to the trash", async () => {
     const latch = Promise.withResolvers<void>();

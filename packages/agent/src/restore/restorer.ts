@@ -1,21 +1,21 @@
 import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
-import { GatewayAway } from "../gateway.ts";
-import { createNodeQueue } from "../node-queue.ts";
-import { type NodeDeps, nodeContext } from "../node-context.ts";
-import { stepDelayMs } from "../retry-delay.ts";
-import { runSteps, StepFailed } from "../run-steps.ts";
-import { exists } from "../volume.ts";
-import { recipeSource } from "./recipe-source.ts";
-import { BrokenArchive, StoreAway } from "./restore-errors.ts";
+import { GatewayAway, stepDelayMs } from "../base/try-again.ts";
+import { createNodeQueue } from "../base/node-queue.ts";
+import { nodeContext, type NodeDeps } from "../node/node-context.ts";
+import { runSteps, StepFailed } from "../base/run-steps.ts";
+import { exists } from "../node/volume.ts";
+import type { RestoreDeps } from "./make-data.ts";
+import { BrokenArchive, recipeSource, StoreAway } from "./fetch-object.ts";
 import { restoreSteps } from "./restore-steps.ts";
 import { clearWorkplace, endServerWith, workplace } from "./workplace.ts";
 
-export type RestorerDeps = NodeDeps & {
-  /** The progress has changed. */
-  changed: (spec: NodeSpec) => void;
-  /** The volume is complete. */
-  ended: (node: string) => void;
-};
+export type RestorerDeps = NodeDeps &
+  RestoreDeps & {
+    /** The progress has changed. */
+    changed: (spec: NodeSpec) => void;
+    /** The volume is complete. */
+    ended: (node: string) => void;
+  };
 
 type Making = {
   spec: NodeSpec;
@@ -116,4 +116,3 @@ export function createRestorer(deps: RestorerDeps) {
     },
   };
 }
-export type Restorer = ReturnType<typeof createRestorer>;

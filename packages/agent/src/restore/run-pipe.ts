@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { bareBash } from "../bare-bash.ts";
-import { endGroup } from "../end-group.ts";
+import { bareBash, endGroup } from "../base/run-command.ts";
 
 /** Runs a shell pipeline in a process group of its own, so that all of it can be ended; it has one exit code. */
 export function runPipe(script: string, args: readonly string[], signal: AbortSignal) {

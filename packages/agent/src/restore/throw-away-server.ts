@@ -1,15 +1,17 @@
 import { chown, mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { ContainerCreateOptions } from "dockerode";
-import { writeDurably } from "../durable-file.ts";
-import { keyringBinds } from "../encryption/keyring-component.ts";
+import { writeDurably } from "../base/durable-file.ts";
+import { keyringBinds } from "../encryption/keyring.ts";
 import { temporaryBind } from "../encryption/temporary.ts";
-import { configFile } from "../mysql/config-file.ts";
+import { configFile } from "../provision/config-file.ts";
 import { answers } from "../mysql/node-sql.ts";
-import type { NodeContext } from "../node-context.ts";
-import { imageName, isThere, settled } from "../podman.ts";
-import { lastError } from "../provision-steps.ts";
+import type { NodeContext } from "../node/node-context.ts";
+import { ownFolder } from "../node/mounts.ts";
+import { imageName, isThere, settled } from "../node/podman.ts";
+import { lastError } from "../provision/provision-steps.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** The server did not start on the data, or did not shut down cleanly. */
@@ -46,6 +48,7 @@ export async function startServer({ podman, host, spec }: NodeContext, work: Wor
   const { tls: _tls, cluster: _cluster, ...plain } = spec;
   await mkdir(work.run, { recursive: true });
   await chown(work.run, spec.uid, spec.uid);
+  await mkdir(dirname(work.replay), { recursive: true, mode: 0o700 });
   await writeDurably(work.config, configFile(await readFile(work.fixedConfig, "utf8"), plain) + overrides, 0o644);
   const container = podman.client.getContainer(work.container);
   await settled(container.remove({ force: true }));
@@ -78,7 +81,13 @@ const containerOptions = (
     PidsLimit: 500,
     Ulimits,
     Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=16m,mode=1777" },
-    Binds: [`${work.volume}:/volume:rw`, `${work.run}:/run/mysqld:rw`, `${work.config}:/etc/mysql/my.cnf:ro`, ...keys],
+    Binds: [
+      `${work.volume}:/volume:rw`,
+      `${work.run}:/run/mysqld:${ownFolder}`,
+      `${dirname(work.replay)}:/replay:ro`,
+      `${work.config}:/etc/mysql/my.cnf:ro`,
+      ...keys,
+    ],
     LogConfig: { Type: "k8s-file", Config: { "max-size": "10mb" } },
     RestartPolicy: { Name: "no" },
   },

@@ -1,15 +1,13 @@
-import { chown, lchown, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chown, lchown, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Recipe } from "@moorage/contract/agent";
 import { copyContents, Manifest } from "../archive/manifest.ts";
-import type { NodeContext } from "../node-context.ts";
-import { unpackData } from "../provision-steps.ts";
-import { runCommand } from "../run-command.ts";
-import { ahead, readObject, readSmallObject } from "./fetch-object.ts";
-import type { RecipeSource } from "./recipe-source.ts";
-import { BrokenArchive } from "./restore-errors.ts";
+import type { NodeContext } from "../node/node-context.ts";
+import { unpackData } from "../provision/provision-steps.ts";
+import { runCommand } from "../base/run-command.ts";
+import { ahead, BrokenArchive, readObject, readSmallObject, type RecipeSource } from "./fetch-object.ts";
 import { decrypt, runPipe, settlePipe } from "./run-pipe.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -79,11 +77,10 @@ async function unpackCopy(
   pipe.stdout.resume();
   await settlePipe(pipe, pipeline(Readable.from(ahead(bytes())), pipe.stdin, { signal }));
 
-  const unpacked = await readdir(temporary, { recursive: true });
-  const owned = [temporary, ...unpacked.map((name) => join(temporary, name))];
-  for (const path of owned) await lchown(path, spec.uid, spec.uid);
+  // A copy may contain links that the copied server's user made: none is followed.
+  await runCommand("chown", ["--recursive", "--no-dereference", "-P", `${spec.uid}:${spec.uid}`, temporary]);
   await chown(scratch, spec.uid, spec.uid);
-  if (spec.database.encrypted) await chown(join(work.keyring, "keyring"), spec.uid, spec.uid);
+  if (spec.database.encrypted) await lchown(join(work.keyring, "keyring"), spec.uid, spec.uid);
   // The server must not reuse the server_uuid of the copied one.
   await rm(join(temporary, "auto.cnf"), { force: true });
   await runCommand("sync", ["--file-system", temporary]);

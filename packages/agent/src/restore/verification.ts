@@ -1,18 +1,19 @@
 import type { NodeSpec, VerifiedRequest } from "@moorage/contract/agent";
-import { GatewayRefused } from "../gateway.ts";
-import { nodePaths } from "../host-paths.ts";
-import { type NodeDeps, nodeContext } from "../node-context.ts";
-import { timelineRecord } from "../node-state.ts";
-import { ordinalOf } from "../timelines.ts";
-import { dueVerification } from "./due-verification.ts";
-import { recipeSource } from "./recipe-source.ts";
+import { GatewayRefused } from "../gateway/gateway.ts";
+import { nodePaths } from "../base/host-paths.ts";
+import { nodeContext, type NodeDeps } from "../node/node-context.ts";
+import { type LastVerification, timelineRecord } from "../specs/node-state.ts";
+import { ordinalOf } from "../node/timelines.ts";
+import type { RestoreDeps } from "./make-data.ts";
+import { recipeSource } from "./fetch-object.ts";
 import { verifyPoint } from "./verify-point.ts";
 import { endServerWith, workplace } from "./workplace.ts";
 
-export type VerificationDeps = NodeDeps & {
-  agentVersion: string;
-  reportVerified: (message: VerifiedRequest) => Promise<unknown>;
-};
+export type VerificationDeps = NodeDeps &
+  RestoreDeps & {
+    agentVersion: string;
+    reportVerified: (message: VerifiedRequest) => Promise<unknown>;
+  };
 
 /** A database that is a few hours old has no restore point yet. */
 const retryMs = 3_600_000;
@@ -52,4 +53,22 @@ export function createVerification(deps: VerificationDeps) {
       });
     },
   };
+}
+
+const dayMs = 24 * 3_600_000;
+/** Seven daily backups are kept: with one verified every six days, the last verified one is among the seven newest. */
+const longestDays = 6;
+
+/** Every few days, and after a change of the server's image or the agent, which could change the outcome. */
+export function dueVerification(
+  now: Date,
+  last: LastVerification | undefined,
+  { archive, engine }: Pick<NodeSpec, "archive" | "engine">,
+  agentVersion: string,
+): boolean {
+  if (archive === undefined) return false;
+  if (last === undefined || last.image !== engine.image || last.agent !== agentVersion) return true;
+  // A failed verification is repeated daily: somebody may have repaired the archive.
+  const days = Math.min(archive.verify_days, last.ok ? longestDays : 1);
+  return now.getTime() >= Date.parse(last.at) + days * dayMs;
 }

@@ -1,14 +1,12 @@
-import type { VerifiedRequest } from "@moorage/contract/agent";
-import { PROTOCOL } from "@moorage/contract/agent";
+import { PROTOCOL, type VerifiedRequest } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
-import { updateTimeline } from "../node-state.ts";
-import { ensureEngine } from "../provision-steps.ts";
-import { runSteps, StepFailed, type StepTable } from "../run-steps.ts";
+import { updateTimeline } from "../specs/node-state.ts";
+import { ensureEngine } from "../provision/provision-steps.ts";
+import { runSteps, StepFailed, type StepTable } from "../base/run-steps.ts";
 import { type Checks, checkTables, TableBroken } from "./check-tables.ts";
-import { readObject } from "./fetch-object.ts";
+import { BrokenArchive, readObject } from "./fetch-object.ts";
 import { beginAfresh, fetchBase, type MakeContext, replayLogs } from "./make-data.ts";
 import { ReplayRefused } from "./replay-client.ts";
-import { BrokenArchive } from "./restore-errors.ts";
 import { ServerFailed, stopServer } from "./throw-away-server.ts";
 import { clearWorkplace } from "./workplace.ts";
 

@@ -1,9 +1,9 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { releaseTemporary } from "../encryption/temporary.ts";
-import type { HostPaths } from "../host-paths.ts";
-import { type Podman, settled } from "../podman.ts";
-import { releaseVolume } from "../volume.ts";
+import type { HostPaths } from "../base/host-paths.ts";
+import { type Podman, settled } from "../node/podman.ts";
+import { releaseVolume } from "../node/volume.ts";
 
 export type Purpose = "restore" | "verify";
 
@@ -22,7 +22,8 @@ export function workplace(host: HostPaths, node: string, purpose: Purpose) {
     run: join(folder, "run"),
     // Short: a socket's path has at most 107 characters.
     socket: join(folder, "run", "sql.sock"),
-    replay: join(folder, "run", "replay"),
+    /** Not in `run`, which belongs to the server's user: root writes to this pipe. */
+    replay: join(folder, "replay", "text"),
     config: join(folder, "my.cnf"),
     keyring: join(folder, "keyring"),
     temporary: { image: join(host.volumes, `${node}.${purpose}-temporary`), folder: join(folder, "temporary") },

@@ -32,6 +32,9 @@ export function agentEnvironment(
     MOORAGE_FLEET_URL: gateway.url,
     MOORAGE_FLEET_CA: write("ca.pem", gateway.ca),
     MOORAGE_ENROL_TOKEN_FILE: write("token", `${enrolToken}\n`),
+    // Tests discard and re-clone more than a host does on its own.
+    MOORAGE_DELETIONS_PER_WINDOW: "1000",
+    MOORAGE_DELETIONS_PER_DAY: "1000",
     MOORAGE_OPERATOR_KEY: write("operator.pem", operator.export({ type: "spki", format: "pem" })),
   };
 }

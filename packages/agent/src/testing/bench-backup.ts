@@ -4,13 +4,13 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { type ObjectStore, startObjectStore } from "@moorage/testkit/object-store.ts";
 import type { RowDataPacket } from "mysql2/promise";
-import { hostPaths, nodePaths } from "../host-paths.ts";
+import { hostPaths, nodePaths } from "../base/host-paths.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "./agent-environment.ts";
 import { startFakeGateway } from "./fake-gateway.ts";
 import { testSpec } from "./node-spec.ts";
-import { type ObjectStore, startObjectStore } from "./object-store.ts";
 import { makeTestHost, sh, until } from "./test-host.ts";
 
 const [mostGrowthMb, leastShare] = [64, 0.7];

@@ -1,12 +1,11 @@
-import { fileURLToPath } from "node:url";
-import type { functions as ClientFunctions } from "./client-program.ts";
+import { join } from "node:path";
+import type { functions as ClientFunctions } from "@moorage/testkit/client-program.ts";
+import { clientProgram, startProgram } from "@moorage/testkit/namespace-program.ts";
 import type { functions as FirewallFunctions } from "./firewall-program.ts";
-import { startProgram } from "./namespace-program.ts";
 import { sh } from "./test-host.ts";
 
-const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const startClient = (namespace: string) =>
-  startProgram<typeof ClientFunctions>(namespace, program("client-program.ts"));
+const firewallProgram = join(import.meta.dirname, "firewall-program.ts");
+const startClient = (namespace: string) => startProgram<typeof ClientFunctions>(namespace, clientProgram);
 
 /**
  * A host's firewall in its own namespace, and a client on the other end of a cable. The client may send from any
@@ -38,7 +37,7 @@ export async function makeFirewallHost(
     ip -n ${client} rule add pref 30 lookup local && ip -n ${client} rule del pref 0 &&
     ip -n ${client} route add local 0.0.0.0/0 dev lo table local &&
     ip netns exec ${client} sysctl -qw net.ipv6.ip_nonlocal_bind=1`);
-  const firewall = of(startProgram<typeof FirewallFunctions>(host, program("firewall-program.ts"), environment));
+  const firewall = of(startProgram<typeof FirewallFunctions>(host, firewallProgram, environment));
   await firewall.call("allowForwarding");
   return {
     firewall,

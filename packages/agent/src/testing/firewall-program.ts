@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
+import { knock } from "@moorage/testkit/knock.ts";
+import { serveCalls } from "@moorage/testkit/namespace-program.ts";
 import { pino } from "pino";
 import { createFirewall, type Firewall } from "../firewall/firewall.ts";
-import { allowForwarding, makeNetwork, nodeNetwork, removeNetwork } from "../network.ts";
-import { knock } from "./knock.ts";
-import { serveCalls } from "./namespace-program.ts";
+import { allowForwarding, makeNetwork, nodeNetwork, removeNetwork } from "../node/network.ts";
 
 // The firewall of a host, without the rest of its agent. Runs inside the host's namespace.
 let firewall: Firewall | undefined;

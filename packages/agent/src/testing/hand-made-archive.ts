@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Recipe } from "@moorage/contract/agent";
+import { removeFolder } from "@moorage/testkit/folders.ts";
+import type { ObjectStore } from "@moorage/testkit/object-store.ts";
 import type { RowDataPacket } from "mysql2/promise";
 import { type Manifest, manifestName, partBytes, partName } from "../archive/manifest.ts";
-import type { ObjectStore } from "./object-store.ts";
 import { withPatientRoot } from "./patient-root.ts";
 import { sh, type TestHost } from "./test-host.ts";
 
@@ -109,7 +110,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
     /** Object names: of a log, or of a part of the last copy. */
     keyOfLog: (name: string): string => keys.get(name) ?? "",
     keyOfPart: (number: number): string => partName(copied, number),
-    close: (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
+    close: (): void => removeFolder(folder),
   };
 }
 export type HandMadeArchive = ReturnType<typeof handMadeArchive>;

@@ -11,7 +11,7 @@ import {
   parseGtidSet,
   uniteGtidSets,
 } from "@moorage/contract/agent";
-import { startObjectStore } from "./object-store.ts";
+import { startObjectStore } from "@moorage/testkit/object-store.ts";
 import { sh } from "./test-host.ts";
 import type { ThreeHosts } from "./three-hosts.ts";
 

@@ -24,6 +24,13 @@ export function makeLan(name: string, subnet: string, namespaces: readonly strin
     /** Drops all packets; neither end sees its link go down. */
     cut: (index: number) => forwarding(index, 0),
     heal: (index: number) => forwarding(index, 3),
+    /** The test takes the place of a host: the others reach the test's own processes at its address. */
+    takePlaceOf(index: number): void {
+      forwarding(index, 0);
+      sh(`ip link add ${name} type veth peer name x netns ${name} && ip -n ${name} link set x master lan up &&
+        ip addr add ${address(index)}/24 dev ${name} && ip link set ${name} up`);
+      for (const namespace of namespaces) sh(`ip -n ${namespace} neigh flush dev lan0`);
+    },
     close: () => sh(`ip netns delete ${name}`),
   };
 }

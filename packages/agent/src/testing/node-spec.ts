@@ -23,11 +23,13 @@ export const testSpec = (change: Partial<NodeSpec> = {}): NodeSpec => ({
   engine: { name: "mysql", version: "9.7.4", image: "0".repeat(64), prepared: "0".repeat(64) },
   resources: { memory_mb: 512, vcpus: 1, disk_mb: 1024 },
   network: { address: "198.18.77.64", port: 20_000 },
-  uid: 200_001,
+  uid: 2_000_000_001,
   server_id: 1,
   credentials: { username: "dbadmin", version: 1 },
   ...change,
 });
+
+export const testTls = { names: ["db-1-mysql-primary.moorage.test"], version: 1 };
 
 const memberId = (ordinal: number): string => `0000000${ordinal + 1}-0000-4000-8000-000000000000`;
 
@@ -44,7 +46,8 @@ export const memberSpec = (ordinal: number, change: Partial<NodeSpec> = {}): Nod
   return {
     ...spec,
     database: { ...spec.database, cluster_size: 3, replication_type: "semi_synch" },
-    cluster: { replication: "semi_synch", group, members },
+    tls: testTls,
+    cluster: { replication: "semi_synch", group, members, members_version: 1 },
     ...change,
   };
 };

@@ -1,12 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { partsDir, removeFolder } from "@moorage/testkit/folders.ts";
 
-const parts =
-  process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
-export const enginesDir = join(parts, "engines");
+export const enginesDir = join(partsDir, "engines");
 const program = (name: string): string => join(import.meta.dirname, "..", "bin", `${name}.ts`);
 
 const containersConf = join(import.meta.dirname, "../../../../tools/stack/containers.conf");
@@ -14,7 +13,7 @@ const containersConf = join(import.meta.dirname, "../../../../tools/stack/contai
 /** The engine's image as unpacked for the machine by `tools/stack/podman.ts`. A host's own imports go elsewhere. */
 function unpackedImage(): string[] {
   const image = readFileSync(join(enginesDir, "mysql", "sha256"), "utf8").slice(0, 16);
-  const store = join(parts, "image-stores", image);
+  const store = join(partsDir, "image-stores", image);
   return existsSync(join(store, "complete")) ? ["--storage-opt", `overlay.imagestore=${store}`] : [];
 }
 
@@ -167,9 +166,15 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       tidy(`losetup -a | grep ${dir} | cut -d: -f1 | xargs -r losetup -d`);
       tidy(`ip link delete ${name}`);
       tidy(`ip netns delete ${name}`);
-      tidy(`grep -o '${dir}[^ ]*' /proc/mounts | sort -r | xargs -r -n1 umount`);
-      // A container's monitor may still be writing.
-      rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      // A container's monitor may still be writing, and mount podman's storage once more while it cleans up.
+      for (let attempt = 1; ; attempt++) {
+        tidy(`grep -o '${dir}[^ ]*' /proc/mounts | sort -r | xargs -r -n1 umount --lazy`);
+        try {
+          return removeFolder(dir);
+        } catch (error) {
+          if (attempt === 10) throw error;
+        }
+      }
     },
   };
 }

@@ -4,14 +4,14 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
+import type { Cluster, Member, NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { queryProxy } from "../proxy/runtime-socket.ts";
-import { ClusterViews } from "../gatekeeper/views.ts";
+import { ClusterViews } from "../gatekeeper/gatekeeper-client.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "./agent-environment.ts";
 import { makeAuthority, startFakeGateway } from "./fake-gateway.ts";
 import { makeLan } from "./lan.ts";
-import { testSpec } from "./node-spec.ts";
+import { testSpec, testTls } from "./node-spec.ts";
 import { withPatientRoot } from "./patient-root.ts";
 import { makeTestHost, sh, until } from "./test-host.ts";
 
@@ -38,7 +38,7 @@ export async function makeThreeHosts(
   name: string,
   { subnets, lan: lanSubnet, port }: { subnets: [number, number, number]; lan: number; port: number },
 ) {
-  const authority = await makeAuthority();
+  const [authority, cluster] = [await makeAuthority(), await makeAuthority("database-1")];
   const made = await Promise.all(subnets.map((subnet, index) => makeTestHost(`${name}${index}`, `198.18.${subnet}`)));
   const lan = makeLan(
     `${name}-lan`,
@@ -55,7 +55,7 @@ export async function makeThreeHosts(
 
   async function equip(host: (typeof made)[number], index: number) {
     const member = members[index] as Member;
-    const gateway = await startFakeGateway(host.outside, 14_446, enrolToken, { host: index + 1, authority });
+    const gateway = await startFakeGateway(host.outside, 14_446, enrolToken, { host: index + 1, authority, cluster });
     const environment = agentEnvironment(host, gateway);
     host.known(member.node);
     const startAgent = (more: Record<string, string> = {}) => host.startAgent({ ...environment, ...more });
@@ -76,7 +76,8 @@ export async function makeThreeHosts(
       database: { ...testSpec().database, cluster_size: 3, replication_type: "semi_synch" },
       resources: { memory_mb: 1024, vcpus: 1, disk_mb: 2048 },
       network: { address: address(1), port },
-      cluster: { replication: "semi_synch", group, members },
+      tls: testTls,
+      cluster: { replication: "semi_synch", group, members, members_version: 1 },
     }),
   );
   const at = (index: number) => hosts[index] as (typeof hosts)[number];
@@ -101,6 +102,8 @@ export async function makeThreeHosts(
     });
 
   return {
+    /** The authority of the members' certificates. */
+    authority: cluster,
     hosts,
     members,
     lan,

@@ -13,22 +13,28 @@ export const amountsIn = ({ databases, nodes, memory_mb, disk_mb }: Amounts): st
 export const texts = defineTexts("cli_account", {
   accountSaved: text(
     ({ id, company, email }: { id: number; company: string; email: string }) =>
-      `Account ${id} (${company}) is saved. Next, create a user: moorage user create ${id} <username> --email ${email}`,
+      `Account ${id} (${company}) is saved. Next, create a user: moorage admin user create ${id} <username> --email ${email}`,
     { id: 7, company: "Harbour Bakery", email: "owner@bakery.example" },
   ),
   availabilityInvalid: text(() => "The last argument must be on or off."),
-  availabilityVisible: text(({ account }: OfAccount) => `Account ${account} can see what each region offers.`, {
-    account: "7",
-  }),
-  availabilityHidden: text(({ account }: OfAccount) => `Account ${account} cannot see what each region offers.`, {
-    account: "7",
-  }),
+  availabilityVisible: text(
+    ({ account }: OfAccount) =>
+      `Users of account ${account} can list what is available in each region: GET /v4/account/availability`,
+    {
+      account: "7",
+    },
+  ),
+  availabilityHidden: text(
+    ({ account }: OfAccount) => `Users of account ${account} cannot list what is available in each region.`,
+    {
+      account: "7",
+    },
+  ),
   accountReopened: text(
     ({ account }: OfAccount) =>
-      `Account ${account} is open. Its users sign in as before and must create new tokens. Its databases are suspended until a user resumes them: moorage db resume`,
+      `Account ${account} is open. Its users sign in as before and must create new tokens. Its databases are suspended until a user resumes them: moorage db resume <label>`,
     { account: "7" },
   ),
-  limitMissing: text(() => "Name at least one limit: --databases, --nodes, --memory-mb or --disk-mb."),
   limitsSaved: text(
     ({ account, limits }: OfAccount & { limits: Amounts }) => `Account ${account} may have ${amountsIn(limits)}.`,
     { account: "7", limits: { databases: 10, nodes: 30, memory_mb: 65_536, disk_mb: 1_048_576 } },
@@ -42,17 +48,17 @@ export const texts = defineTexts("cli_account", {
   // Users.
   restrictedUserSaved: text(
     ({ account, username }: User) =>
-      `User ${username} of account ${account} is saved. The user is restricted. Next, set grants: moorage user grants set ${account} ${username} --help`,
+      `User ${username} of account ${account} is saved. The user is restricted. Next, set grants: moorage admin user grants set ${account} ${username} --help`,
     { account: "7", username: "clerk" },
   ),
   unrestrictedUserSaved: text(
     ({ account, username }: User) =>
-      `User ${username} of account ${account} is saved. Next, create a token: moorage token create ${account} ${username} --label <name> --scope '*', or a link to set a password: moorage user password-link ${account} ${username}`,
+      `User ${username} of account ${account} is saved. Next, create a token: moorage admin token create ${account} ${username} --label <name> --scope '*', or a link to set a password: moorage admin user password-link ${account} ${username}`,
     { account: "7", username: "baker" },
   ),
   noUsers: text(
     ({ account }: OfAccount) =>
-      `Account ${account} has no user. Create one: moorage user create ${account} <username> --email <address>`,
+      `Account ${account} has no user. Create one: moorage admin user create ${account} <username> --email <address>`,
     { account: "7" },
   ),
   passwordLink: text(
@@ -92,12 +98,12 @@ export const texts = defineTexts("cli_account", {
   ),
   noTokens: text(
     ({ account }: OfAccount) =>
-      `Account ${account} has no token. Create one: moorage token create ${account} <username> --help`,
+      `Account ${account} has no token. Create one: moorage admin token create ${account} <username> --help`,
     { account: "7" },
   ),
   tokenRevoked: text(
     ({ id, label, username }: { id: number; label: string; username: string }) =>
-      `Token ${id} (${label}) of ${username} is revoked. Every process refuses it within 1 s.`,
+      `Token ${id} (${label}) of ${username} is revoked. The API refuses the token within 1 s.`,
     { id: 12, label: "laptop", username: "baker" },
   ),
 
@@ -112,15 +118,27 @@ export const texts = defineTexts("cli_account", {
   ),
   oauthClientBlocked: text(
     ({ label, id, account, status }: OAuthClient) =>
-      `OAuth client ${label} (${id}) of account ${account} is ${status}. Nobody can sign in to it, and every process refuses its tokens within 1 s.`,
+      `OAuth client ${label} (${id}) of account ${account} is ${status}. Nobody can sign in to the client, and the API refuses its tokens within 1 s.`,
     { label: "Fleet board", id: "2737bf16b39ab5d7b4a1", account: 7, status: "suspended" },
   ),
+  oauthClientVerified: text(
+    ({ label, id, account }: Omit<OAuthClient, "status">) =>
+      `OAuth client ${label} (${id}) of account ${account} is verified: it may ask users of all accounts for consent, until its label or redirect URI changes.`,
+    { label: "Fleet board", id: "2737bf16b39ab5d7b4a1", account: 7 },
+  ),
+  oauthClientNotVerified: text(
+    ({ label, id, account }: Omit<OAuthClient, "status">) =>
+      `OAuth client ${label} (${id}) of account ${account} is not verified: it may ask only users of that account for consent. Consents that were given stay; to end them: moorage admin oauth-client disable ${id}`,
+    { label: "Fleet board", id: "2737bf16b39ab5d7b4a1", account: 7 },
+  ),
   oauthClientQueryAllowed: text(
-    ({ label, id, uri }: Redirect) => `OAuth client ${label} (${id}) may add a query to ${uri}.`,
+    ({ label, id, uri }: Redirect) =>
+      `OAuth client ${label} (${id}) may add a query string to its redirect URI, ${uri}.`,
     { label: "Fleet board", id: "2737bf16b39ab5d7b4a1", uri: "https://app.example/cb" },
   ),
   oauthClientQueryDisallowed: text(
-    ({ label, id, uri }: Redirect) => `OAuth client ${label} (${id}) may not add a query to ${uri}.`,
+    ({ label, id, uri }: Redirect) =>
+      `OAuth client ${label} (${id}) may not add a query string to its redirect URI, ${uri}.`,
     { label: "Fleet board", id: "2737bf16b39ab5d7b4a1", uri: "https://app.example/cb" },
   ),
 });

@@ -16,7 +16,7 @@ export const texts = defineTexts("cli_billing", {
   ),
   noCredits: text(
     ({ account }: { account: string }) =>
-      `Account ${account} has no credit. Grant one: moorage credit grant ${account} --help`,
+      `Account ${account} has no credit. Grant one: moorage admin credit grant ${account} --help`,
     { account: "7" },
   ),
 
@@ -34,7 +34,7 @@ export const texts = defineTexts("cli_billing", {
   taxDeleted: text(({ name }: { name: string }) => `The tax ${name} was not in force yet. Its rates are deleted.`, {
     name: "QST",
   }),
-  noTaxes: text(() => "There is no tax: nothing is added to invoices. Set one: moorage tax set --help"),
+  noTaxes: text(() => "There is no tax: nothing is added to invoices. Set one: moorage admin tax set --help"),
 
   // Invoices and the ledger.
   noInvoices: text(
@@ -42,7 +42,7 @@ export const texts = defineTexts("cli_billing", {
   ),
   invoiceHeading: text(
     ({ id, date, month, account, company }: Invoice) =>
-      `Invoice #${id} of ${date} for ${month}: account ${account}, ${company}`,
+      `Invoice #${id} of ${date} UTC for ${month}: account ${account}, ${company}`,
     { id: 12, date: "2026-02-01T00:10:00", month: "2026-01", account: 7, company: "Harbour Bakery" },
   ),
   invoiceDiffers: text(

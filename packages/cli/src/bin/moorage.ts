@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 // A short command spends most of its time on compiling. The cache must not be in a folder that others can write to.
 enableCompileCache(join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage", "compiled"));
-const { moorage } = await import("../main.ts");
+const { moorage } = await import("./main.ts");
 const { createTerminal } = await import("../terminal.ts");
 
 process.exitCode = await moorage(process.argv.slice(2), createTerminal());

@@ -3,7 +3,7 @@ import { defineTexts, text } from "@moorage/contract/texts";
 /** Regions, plans with their prices, and engine versions. */
 export const texts = defineTexts("cli_catalogue", {
   regionSaved: text(
-    ({ id }: { id: string }) => `Region ${id} is saved. Next, register its hosts: moorage host add --help`,
+    ({ id }: { id: string }) => `Region ${id} is saved. Next, register its hosts: moorage admin host add --help`,
     { id: "eu-central" },
   ),
   regionDown: text(
@@ -23,9 +23,12 @@ export const texts = defineTexts("cli_catalogue", {
       `From ${from} UTC on, plan ${id} costs $${hourly} per hour and at most $${monthly} per month.`,
     { id: "m1-small", from: "2030-01-01T00:00:00", hourly: "0.025", monthly: "16.50" },
   ),
-  noPrices: text(({ id }: { id: string }) => `Plan ${id} has no price. Set one: moorage plan price ${id} --help`, {
-    id: "m1-small",
-  }),
+  noPrices: text(
+    ({ id }: { id: string }) => `Plan ${id} has no price. Set one: moorage admin plan price ${id} --help`,
+    {
+      id: "m1-small",
+    },
+  ),
   engineVersionSaved: text(
     ({ id }: { id: string }) =>
       `Engine version ${id} is saved. Every host needs its container image and its prepared data directory.`,
@@ -33,7 +36,7 @@ export const texts = defineTexts("cli_catalogue", {
   ),
   engineImageSaved: text(
     ({ id, databases }: { id: string; databases: number }) =>
-      `Engine version ${id} has a new image. Databases that take it in their next maintenance windows: ${databases}.`,
+      `Engine version ${id} has a new container image. Databases that the control plane restarts with it in their next maintenance windows: ${databases}.`,
     { id: "mysql/9.7.4", databases: 12 },
   ),
 });

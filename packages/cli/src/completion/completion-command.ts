@@ -1,7 +1,6 @@
 import { Argument, Command } from "commander";
 import type { Terminal } from "../terminal.ts";
-import { nodesOf } from "./nodes.ts";
-import { scripts } from "./scripts.ts";
+import { nodesOf, scripts } from "./scripts.ts";
 
 export const completionCommand = (program: Command, terminal: Terminal): Command =>
   new Command("completion")

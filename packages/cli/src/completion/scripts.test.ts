@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { moorage } from "../main.ts";
+import { moorage } from "../bin/main.ts";
 
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";
@@ -39,6 +39,10 @@ test("bash completes commands, options and known values", () => {
   expect(offered("db", "create", "--cluster-size", "")).toEqual(["1", "3"]);
   expect(offered("db", "list", "--order-by", "st")).toEqual(["status"]);
   expect(offered("db", "show", "--pro")).toEqual(["--profile"]);
+  expect(offered("ad")).toEqual(["admin"]);
+  expect(offered("admin", "ho")).toEqual(["host"]);
+  expect(offered("admin", "host", "add", "--failure")).toEqual(["--failure-domain"]);
+  expect(offered("admin", "image", "link", "private/1", "--format", "")).toEqual(["raw", "gzip"]);
 });
 
 test("zsh and fish complete the same commands, with descriptions", async () => {

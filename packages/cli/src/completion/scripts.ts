@@ -1,18 +1,37 @@
-import type { Node } from "./nodes.ts";
+import type { Command } from "commander";
+
+/** A command for shell completion: its path, and what can follow it. */
+type Node = {
+  /** `/db/backup`; empty for the program itself. */
+  path: string;
+  next: { name: string; help: string }[];
+  flags: { flag: string; help: string; takesValue: boolean; choices: readonly string[] }[];
+};
+
+export function nodesOf(program: Command): Node[] {
+  const visit = (command: Command, path: string): Node[] => {
+    const help = command.createHelp();
+    const inner = help.visibleCommands(command).filter((one) => one.name() !== "help");
+    const options = [...help.visibleOptions(command), ...(command === program ? [] : program.options)];
+    const node: Node = {
+      path,
+      next: inner.map((one) => ({ name: one.name(), help: firstSentence(one.description()) })),
+      flags: options.map((option) => ({
+        flag: option.long ?? "",
+        help: firstSentence(option.description),
+        takesValue: option.required || option.optional,
+        choices: option.argChoices ?? [],
+      })),
+    };
+    return [node, ...inner.flatMap((one) => visit(one, `${path}/${one.name()}`))];
+  };
+  return visit(program, "");
+}
+
+const firstSentence = (text: string): string => (/^.*?(?=\. |\n|$)/.exec(text)?.[0] ?? "").slice(0, 80);
 
 /** The scripts contain complete tables, so that no process starts while somebody types. */
 export const scripts = { bash, zsh, fish };
-
-const names = (node: Node): string => node.next.map(({ name }) => name).join(" ");
-const flags = (node: Node): string => node.flags.map(({ flag }) => flag).join(" ");
-const choicesOf = (node: Node) => node.flags.filter(({ choices }) => choices.length > 0);
-const paths = (nodes: readonly Node[]): string =>
-  nodes
-    .filter(({ path }) => path !== "")
-    .map(({ path }) => path)
-    .join("|");
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-const lines = (parts: readonly string[]): string => parts.join("\n");
 
 /** Options and their values are not part of the command's path. */
 function bash(nodes: readonly Node[]): string {
@@ -87,3 +106,17 @@ ${lines(
   ]),
 )}`;
 }
+
+const paths = (nodes: readonly Node[]): string =>
+  nodes
+    .filter(({ path }) => path !== "")
+    .map(({ path }) => path)
+    .join("|");
+
+const lines = (parts: readonly string[]): string => parts.join("\n");
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const names = (node: Node): string => node.next.map(({ name }) => name).join(" ");
+const flags = (node: Node): string => node.flags.map(({ flag }) => flag).join(" ");
+const choicesOf = (node: Node) => node.flags.filter(({ choices }) => choices.length > 0);

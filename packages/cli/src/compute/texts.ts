@@ -4,10 +4,10 @@ import { defineTexts, text } from "@moorage/contract/texts";
 export const texts = defineTexts("cli_compute", {
   instanceSaved: text(
     ({ label, id }: { label: string; id: number }) =>
-      `Compute instance ${label} (${id}) is saved. Next, register its disks: moorage disk add ${id} --help`,
+      `Compute instance ${label} (${id}) is saved. Next, register its disks: moorage admin disk add ${id} --help`,
     { label: "web", id: 7 },
   ),
-  noInstances: text(() => "There is no compute instance. Register one: moorage compute add --help"),
+  noInstances: text(() => "There is no compute instance. Register one: moorage admin compute add --help"),
   instanceRemoved: text(
     ({ label, id, account }: { label: string; id: number; account: number }) =>
       `Compute instance ${label} (${id}) of account ${account} is removed.`,
@@ -15,7 +15,7 @@ export const texts = defineTexts("cli_compute", {
   ),
   diskCaptured: text(
     ({ label, disk, image, expiry }: { label: string; disk: number; image: string; expiry: string }) =>
-      `Disk ${label} (${disk}) becomes the image ${image}, which the account has until ${expiry}.`,
+      `Disk ${label} (${disk}) becomes the image ${image}, which is kept until ${expiry} UTC and then deleted.`,
     { label: "root", disk: 3, image: "private/12", expiry: "2026-02-07T00:00:00" },
   ),
   diskNotCaptured: text(
@@ -25,7 +25,7 @@ export const texts = defineTexts("cli_compute", {
   ),
   keepDisks: text(
     ({ account }: { account: number }) =>
-      `Keep the disks on their host until the images are available: moorage image list --account ${account}`,
+      `Keep the disks on their host until the images are available: moorage admin image list --account ${account}`,
     { account: 12 },
   ),
   diskSaved: text(
@@ -35,7 +35,7 @@ export const texts = defineTexts("cli_compute", {
   ),
   noDisks: text(
     ({ compute }: { compute: string }) =>
-      `Compute instance ${compute} has no disk. Register one: moorage disk add ${compute} --help`,
+      `Compute instance ${compute} has no disk. Register one: moorage admin disk add ${compute} --help`,
     { compute: "7" },
   ),
   diskRemoved: text(
@@ -45,7 +45,7 @@ export const texts = defineTexts("cli_compute", {
   ),
   maintenanceScheduled: text(
     ({ id, type, label, when }: { id: number; type: string; label: string; when: string }) =>
-      `Maintenance ${id} is scheduled: ${type} of ${label} at ${when} UTC. When the work starts: moorage maintenance start ${id}`,
+      `Maintenance ${id} is scheduled: ${type} of ${label} at ${when} UTC. When the work starts: moorage admin maintenance start ${id}`,
     { id: 5, type: "reboot", label: "web", when: "2030-01-31T02:00:00" },
   ),
   maintenanceChanged: text(
@@ -53,5 +53,5 @@ export const texts = defineTexts("cli_compute", {
       `Maintenance ${id} (${type} of compute instance ${compute}) is ${status}.`,
     { id: 5, type: "reboot", compute: 7, status: "started" },
   ),
-  noMaintenance: text(() => "There is no maintenance. Schedule one: moorage maintenance schedule --help"),
+  noMaintenance: text(() => "There is no maintenance. Schedule one: moorage admin maintenance schedule --help"),
 });

@@ -7,7 +7,7 @@ import {
   viewMysqlSsl,
 } from "@moorage/contract";
 import { Command } from "commander";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import { idOf } from "../tenant/named-object.ts";
 import type { TenantDeps } from "../tenant/operation-command.ts";
 import { openMysql, type Reached } from "./open-mysql.ts";

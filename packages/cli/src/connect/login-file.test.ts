@@ -1,6 +1,6 @@
 import { createDecipheriv } from "node:crypto";
 import { expect, test } from "vitest";
-import { loginFile } from "./login-file.ts";
+import { loginFile } from "./open-mysql.ts";
 
 /** MySQL's format: 4 unused bytes, 20 bytes that make the key, then lines with their lengths. */
 function read(file: Buffer): string {

@@ -1,10 +1,10 @@
 import { execFile, spawn } from "node:child_process";
+import { createCipheriv, randomBytes } from "node:crypto";
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { Refused } from "../admin-client.ts";
-import { loginFile } from "./login-file.ts";
+import { Refused } from "../refused.ts";
 import { texts } from "./texts.ts";
 
 export type Reached = {
@@ -41,6 +41,14 @@ export async function openMysql(
   }
 }
 
+/** MariaDB's client has the same name but other options, and would not verify the server's certificate. */
+async function requireMysql(program: string, before: readonly string[], env: Environment): Promise<void> {
+  const { stdout } = await promisify(execFile)(program, [...before, "--version"], { env }).catch((error: Error) => {
+    throw new Refused(texts.clientNotStarted({ program, reason: error.message.trim() }));
+  });
+  if (stdout.includes("MariaDB")) throw new Refused(texts.clientIsMariadb({ program }));
+}
+
 /** The file is unlinked before the program starts: no password is left behind, even if this process is killed. */
 async function withPassword(folder: string, password: string, use: (fd: number) => Promise<number>): Promise<number> {
   const path = join(folder, "login.cnf");
@@ -52,6 +60,25 @@ async function withPassword(folder: string, password: string, use: (fd: number) 
   } finally {
     closeSync(fd);
   }
+}
+
+/**
+ * MySQL's login path file with one password. It takes precedence over other option files, and it is the only way to
+ * pass a password without arguments, environment or prompt. Its cipher hides nothing: the file contains the key.
+ */
+export function loginFile(password: string): Buffer {
+  const folded = randomBytes(20);
+  const key = Buffer.alloc(16);
+  for (const [index, byte] of folded.entries()) key[index % 16] = (key[index % 16] ?? 0) ^ byte;
+  const line = (text: string): Buffer => {
+    const cipher = createCipheriv("aes-128-ecb", key, null);
+    const hidden = Buffer.concat([cipher.update(text), cipher.final()]);
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(hidden.length);
+    return Buffer.concat([length, hidden]);
+  };
+  const escaped = password.replaceAll(/["\\]/g, "\\$&");
+  return Buffer.concat([Buffer.alloc(4), folded, line("[client]\n"), line(`password = "${escaped}"\n`)]);
 }
 
 const run = (program: string, args: readonly string[], secret: number, env: Environment): Promise<number> =>
@@ -70,11 +97,3 @@ const run = (program: string, args: readonly string[], secret: number, env: Envi
       resolve(code ?? 1);
     });
   });
-
-/** MariaDB's client has the same name but other options, and would not verify the server's certificate. */
-async function requireMysql(program: string, before: readonly string[], env: Environment): Promise<void> {
-  const { stdout } = await promisify(execFile)(program, [...before, "--version"], { env }).catch((error: Error) => {
-    throw new Refused(texts.clientNotStarted({ program, reason: error.message.trim() }));
-  });
-  if (stdout.includes("MariaDB")) throw new Refused(texts.clientIsMariadb({ program }));
-}

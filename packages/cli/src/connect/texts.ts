@@ -18,7 +18,7 @@ export const texts = defineTexts("cli_connect", {
   ),
   suspended: text(
     ({ label }: { label: string }) =>
-      `Database ${label} is suspended and accepts no connections. Start it: moorage db resume ${label} --wait`,
+      `Database ${label} is suspended and accepts no connections. Resume the database: moorage db resume ${label} --wait`,
     { label: "orders" },
   ),
   allowListEmpty: text(

@@ -11,7 +11,7 @@ export const texts = defineTexts("cli_image", {
   ),
   deprecated: text(({ id }: { id: string }) => `Image ${id} is deprecated.`, { id: "operator/debian11" }),
   deprecatedUntil: text(
-    ({ id, eol }: { id: string; eol: string }) => `Image ${id} is deprecated. Its end of life is ${eol}.`,
+    ({ id, eol }: { id: string; eol: string }) => `Image ${id} is deprecated. Its end of life is ${eol} UTC.`,
     { id: "operator/debian11", eol: "2028-06-30T00:00:00" },
   ),
   retired: text(({ id }: { id: string }) => `Image ${id} is retired. The control plane is deleting its data.`, {

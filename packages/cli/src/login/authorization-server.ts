@@ -1,6 +1,7 @@
 import type { Configuration } from "openid-client";
 import { z } from "zod";
-import { Refused } from "../admin-client.ts";
+import { refusalOfAuthority } from "../profiles/connection.ts";
+import { Refused } from "../refused.ts";
 import { texts } from "./texts.ts";
 
 /** The OAuth client of the command line, which every installation has. */
@@ -9,10 +10,7 @@ const CLIENT_ID = "moorage-cli";
 /** RFC 9728: names the authorization server of an API. */
 const Resource = z.object({ authorization_servers: z.array(z.url()).min(1) });
 
-const isLoopback = ({ hostname }: URL): boolean => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
-
-/** Loaded on first use: most commands never need it. */
-export const oauth = () => import("openid-client");
+const TIMEOUT_MS = 30_000;
 
 /** The authorization server at which people sign in for this API. */
 export async function issuerOf(apiUrl: string): Promise<string> {
@@ -22,6 +20,9 @@ export async function issuerOf(apiUrl: string): Promise<string> {
   if (issuer === undefined) throw new Refused(texts.issuerUnknown({ origin: new URL(apiUrl).origin }));
   return issuer;
 }
+
+const request = (url: URL): Promise<Response> =>
+  inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
 
 /** Reads the server's metadata. Passwords and tokens are never sent over an unencrypted connection. */
 export async function serverAt(issuer: string): Promise<Configuration> {
@@ -36,10 +37,17 @@ export async function serverAt(issuer: string): Promise<Configuration> {
   );
 }
 
-const TIMEOUT_MS = 30_000;
+const isLoopback = ({ hostname }: URL): boolean => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
-const request = (url: URL): Promise<Response> =>
-  inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
+/** Loaded on first use: most commands never need it. */
+export const oauth = () => import("openid-client");
+
+/** Revokes a token that `moorage login` obtained. A token that has already ended is no error. */
+export async function revokeLogin(issuer: string, token: string): Promise<void> {
+  const config = await serverAt(issuer);
+  const { tokenRevocation } = await oauth();
+  await inWords(issuer, () => tokenRevocation(config, token));
+}
 
 /** Turns refusals and connection errors into messages for people. */
 export async function inWords<T>(server: string, run: () => Promise<T>): Promise<T> {
@@ -54,6 +62,6 @@ export async function inWords<T>(server: string, run: () => Promise<T>): Promise
       throw new Refused(texts.refused({ server, reason: typeof description === "string" ? description : code }));
     const { cause } = error as { cause?: { code?: unknown } };
     const reason = typeof cause?.code === "string" ? cause.code : error.message;
-    throw new Refused(texts.serverUnusable({ server, reason }));
+    throw refusalOfAuthority(server, reason) ?? new Refused(texts.serverUnusable({ server, reason }));
   }
 }

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Text } from "@moorage/contract/texts";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
+import type { Login } from "./by-device-code.ts";
 import { openBrowser } from "./open-browser.ts";
-import type { Login } from "./login.ts";
 import { texts } from "./texts.ts";
 
 const PATH = "/callback";

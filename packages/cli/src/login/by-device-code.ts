@@ -1,6 +1,15 @@
+import type { Terminal } from "../terminal.ts";
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
-import type { Login } from "./login.ts";
 import { texts } from "./texts.ts";
+
+export type Login = {
+  /** The authorization server. */
+  issuer: string;
+  scope: string;
+  /** The name of this computer, by which people recognise the login later. */
+  machine: string;
+  terminal: Terminal;
+};
 
 /** Signs in with a browser on any computer: the person types in the code that is printed here (RFC 8628). */
 export async function signInByDeviceCode({ issuer, scope, machine, terminal }: Login): Promise<string> {

@@ -3,17 +3,16 @@ import { resolve } from "node:path";
 import { createClient } from "@moorage/client";
 import { viewProfile } from "@moorage/contract";
 import { Command, Option } from "commander";
-import { Refused } from "../admin-client.ts";
 import { trust } from "../profiles/connection.ts";
 import { keychainOf } from "../profiles/keychain.ts";
 import type { ProfileDeps } from "../profiles/profile-commands.ts";
 import { type Profile, profilesFile, readProfiles, writeProfiles } from "../profiles/profile-store.ts";
+import { Refused } from "../refused.ts";
 import type { Terminal } from "../terminal.ts";
-import { issuerOf } from "./authorization-server.ts";
+import { issuerOf, revokeLogin } from "./authorization-server.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByDeviceCode } from "./by-device-code.ts";
 import { hasBrowser } from "./open-browser.ts";
-import { revokeLogin } from "./revoke-login.ts";
 import { texts } from "./texts.ts";
 
 type Options = { url?: string; ca?: string; token?: true; device?: true; scopes: string };
@@ -34,7 +33,7 @@ export function loginCommand({ terminal, output, profileName }: ProfileDeps): Co
       const url = options.url ?? former?.url;
       if (url === undefined || !URL.canParse(url)) throw new Refused(texts.urlInvalid());
       const ca = options.ca === undefined ? former?.ca : resolve(options.ca);
-      trust(ca);
+      trust(ca ?? env["MOORAGE_CA"]);
       const { token, issuer } =
         options.token === true ? await askForToken(terminal) : await signIn(terminal, url, options);
       const { username } = await createClient({ url, token }).call(viewProfile);

@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import { Refused } from "../admin-client.ts";
 import { trust } from "../profiles/connection.ts";
 import { keychainOf } from "../profiles/keychain.ts";
 import type { ProfileDeps } from "../profiles/profile-commands.ts";
 import { readProfiles, writeProfiles } from "../profiles/profile-store.ts";
 import { texts as profileTexts } from "../profiles/texts.ts";
-import { revokeLogin } from "./revoke-login.ts";
+import { Refused } from "../refused.ts";
+import { revokeLogin } from "./authorization-server.ts";
 import { texts } from "./texts.ts";
 
 export function logoutCommand({ terminal, output, profileName }: ProfileDeps): Command {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { type Client, createClient } from "@moorage/client";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import { keychainOf } from "./keychain.ts";
 import { readProfiles } from "./profile-store.ts";
 import { texts } from "./texts.ts";
@@ -51,3 +51,16 @@ export function trust(file: string | undefined): void {
     throw new Refused(texts.authorityUnreadable({ file, reason: (error as Error).message }));
   }
 }
+
+const unknownAuthority: readonly string[] = [
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
+
+/** `reason`: the code of the failed connection. */
+export const refusalOfAuthority = (server: string, reason: string): Refused | undefined =>
+  unknownAuthority.includes(reason) ? new Refused(texts.authorityUnknown({ server, reason })) : undefined;

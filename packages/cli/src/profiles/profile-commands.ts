@@ -1,7 +1,5 @@
 import { Command } from "commander";
-import { Refused } from "../admin-client.ts";
-import { loginCommand } from "../login/login-command.ts";
-import { logoutCommand } from "../login/logout-command.ts";
+import { Refused } from "../refused.ts";
 import type { Output } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { readProfiles, writeProfiles } from "./profile-store.ts";
@@ -9,13 +7,7 @@ import { texts } from "./texts.ts";
 
 export type ProfileDeps = { terminal: Terminal; output: Output; profileName: () => string | undefined };
 
-export const profileCommands = (deps: ProfileDeps): Command[] => [
-  loginCommand(deps),
-  logoutCommand(deps),
-  profile(deps),
-];
-
-function profile({ terminal, output }: ProfileDeps): Command {
+export function profileCommand({ terminal, output }: ProfileDeps): Command {
   const group = new Command("profile").description("Manage profiles, the installations and users that you sign in to");
   group
     .command("list")

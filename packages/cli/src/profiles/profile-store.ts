@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import { texts as shared } from "../texts.ts";
 import { texts } from "./texts.ts";
 

@@ -11,6 +11,11 @@ export const texts = defineTexts("cli_profile", {
     ({ fields }: { fields: string }) => `Warning: the API does not know these fields and ignores them: ${fields}`,
     { fields: "colour" },
   ),
+  authorityUnknown: text(
+    ({ server, reason }: { server: string; reason: string }) =>
+      `No authority that this computer trusts signed the certificate of ${server} (${reason}). If your operator has a private authority, pass its certificate: moorage login --ca FILE, or MOORAGE_CA.`,
+    { server: "https://api.example.com", reason: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" },
+  ),
   authorityUnreadable: text(
     ({ file, reason }: { file: string; reason: string }) =>
       `The file ${file} contains no certificate authority that can be read (${reason}).`,

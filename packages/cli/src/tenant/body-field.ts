@@ -1,16 +1,19 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
+import { texts as commonTexts } from "../texts.ts";
 import { texts } from "./texts.ts";
 
 /** A field of a body or query as an option: `updates.day_of_week` becomes `--updates.day-of-week`. */
 export type Field = {
   path: readonly string[];
+  /** The name of the option, if not the path. */
+  option?: string;
   kind: "text" | "number" | "boolean" | "list" | "numbers" | "json";
   isNullable: boolean;
   isRequired: boolean;
   /** The default value. */
   preset?: unknown;
-  /** The valid values, from the contract. */
+  /** The description or the valid values, from the contract. */
   help: string;
   choices: readonly string[];
 };
@@ -22,16 +25,28 @@ export function fieldsOf(schema: z.ZodObject, within: readonly string[] = [], is
     // A name that cannot be an option is an old client's alias of another field.
     if (!/^\w/.test(name)) return [];
     const path = [...within, name];
-    const { inner, isOptional, isNullable, preset } = unwrap(whole as z.ZodType);
+    const { inner, isOptional, isNullable, preset, description } = unwrap(whole as z.ZodType);
     const needed = isRequired && !isOptional;
     if (inner instanceof z.ZodObject && Object.keys(inner.shape).length > 0) return fieldsOf(inner, path, needed);
-    return [{ path, isNullable, isRequired: needed, preset, help: helpOf(inner), ...kindOf(inner) }];
+    return [{ path, isNullable, isRequired: needed, preset, help: description ?? helpOf(inner), ...kindOf(inner) }];
   });
 }
 
-type Unwrapped = { inner: z.ZodType; isOptional: boolean; isNullable: boolean; preset?: unknown };
+type Unwrapped = {
+  inner: z.ZodType;
+  isOptional: boolean;
+  isNullable: boolean;
+  preset?: unknown;
+  description?: string | undefined;
+};
 
+/** The description of the outermost schema that has one. */
 function unwrap(schema: z.ZodType): Unwrapped {
+  const { description, ...rest } = peel(schema);
+  return { ...rest, description: schema.description ?? description };
+}
+
+function peel(schema: z.ZodType): Unwrapped {
   if (schema instanceof z.ZodDefault)
     return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true, preset: schema.def.defaultValue };
   if (schema instanceof z.ZodOptional) return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true };
@@ -126,8 +141,9 @@ function jsonOf(text: string): unknown {
 /** The body for the API: the given options, on top of `whole`. */
 export function gather(fields: readonly Field[], given: Readonly<Record<string, unknown>>, whole: object): object {
   const body = structuredClone(whole) as Record<string, unknown>;
-  for (const { path } of fields) {
-    const value = given[optionKey(path)];
+  for (const field of fields) {
+    const { path } = field;
+    const value = given[keyOf(field)];
     if (value === undefined) continue;
     let place = body;
     for (const name of path.slice(0, -1)) place = (place[name] ??= {}) as Record<string, unknown>;
@@ -137,8 +153,8 @@ export function gather(fields: readonly Field[], given: Readonly<Record<string, 
 }
 
 /** Commander's name of the option. */
-const optionKey = (path: readonly string[]): string =>
-  path.join(".").replaceAll(/_(.)/g, (_, next: string) => next.toUpperCase());
+export const keyOf = ({ path, option = path.join(".") }: Field): string =>
+  option.replaceAll(/[_-](.)/g, (_, next: string) => next.toUpperCase());
 
 export const missingFrom = (fields: readonly Field[], body: object): Field[] =>
   fields.filter(({ path, isRequired }) => isRequired && at(body, path) === undefined);
@@ -149,3 +165,9 @@ export const at = (value: unknown, path: readonly string[]): unknown =>
       typeof place === "object" && place !== null ? (place as Record<string, unknown>)[name] : undefined,
     value,
   );
+
+/** Commander shows the error; otherwise a NaN would go to the control plane. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError(commonTexts.wholeNumberInvalid().text);
+  return Number(text);
+}

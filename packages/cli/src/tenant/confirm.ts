@@ -1,7 +1,7 @@
 import type { Client } from "@moorage/client";
 import { cancelAccount, deleteMysqlDatabase, type Operation, viewMysqlDatabase } from "@moorage/contract";
 import type { Text } from "@moorage/contract/texts";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import type { Terminal } from "../terminal.ts";
 import { texts } from "./texts.ts";
 

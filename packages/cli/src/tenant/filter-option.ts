@@ -1,5 +1,5 @@
 import type { FilterKind, Operation } from "@moorage/contract";
-import { Refused } from "../admin-client.ts";
+import { Refused } from "../refused.ts";
 import { texts } from "./texts.ts";
 
 /** The longest first, so that `>=` is not read as `>`. */

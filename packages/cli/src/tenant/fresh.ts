@@ -28,6 +28,8 @@ export async function freshOf(
   return changed === undefined ? reply : client.call(changed, { params } as never);
 }
 
+const paramAtEnd = ({ path }: Operation): string => path.slice(path.lastIndexOf(":") + 1);
+
 /** For a reply without an id: finds the created object by its label. */
 async function newestCalled(
   client: Client,
@@ -42,5 +44,3 @@ async function newestCalled(
   for await (const item of client.items(list as never, { params } as never)) found.push(item);
   return found.filter(({ label }) => label === body.label).sort((one, other) => other.id - one.id)[0];
 }
-
-const paramAtEnd = ({ path }: Operation): string => path.slice(path.lastIndexOf(":") + 1);

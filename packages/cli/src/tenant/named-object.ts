@@ -1,8 +1,8 @@
 import type { Client } from "@moorage/client";
 import type { Operation } from "@moorage/contract";
 import type { z } from "zod";
-import { Refused } from "../admin-client.ts";
-import { fieldNames } from "./columns.ts";
+import { Refused } from "../refused.ts";
+import { fieldNames } from "./tables.ts";
 import { texts } from "./texts.ts";
 
 type Collection = Operation & { paged: true };

@@ -1,25 +1,25 @@
 import { writeFileSync } from "node:fs";
-import type { Client } from "@moorage/client";
-import type { Operation } from "@moorage/contract";
+import type { Client, Waiting } from "@moorage/client";
+import type { Event, Operation } from "@moorage/contract";
 import type { Text } from "@moorage/contract/texts";
 import { Argument, Command, Option } from "commander";
 import { z } from "zod";
-import { Refused } from "../admin-client.ts";
-import { wholeNumber } from "../arguments.ts";
 import { type Output, type Row, tableOf } from "../output.ts";
+import { Refused } from "../refused.ts";
 import type { Terminal } from "../terminal.ts";
-import { fieldsOf, optionOf } from "./body-field.ts";
-import { chosenColumns } from "./columns.ts";
+import { fieldsOf, optionOf, wholeNumber } from "./body-field.ts";
 import type { CommandName } from "./command-name.ts";
-import { needsConfirmation, confirm } from "./confirm.ts";
+import { confirm, needsConfirmation } from "./confirm.ts";
 import { FILTER_HELP, filterOf } from "./filter-option.ts";
 import { freshOf } from "./fresh.ts";
 import { collectionOf, idOf } from "./named-object.ts";
 import { bodyOf, fileOf, isSecret, queryOf } from "./operation-input.ts";
-import { progressIn } from "./progress.ts";
-import { columnsOf, linesOf, rowOf } from "./shown.ts";
-import { rowsOfList, rowsOfObject } from "./tables.ts";
+import { chosenColumns, columnsOf, linesOf, rowOf, rowsOfList, rowsOfObject } from "./tables.ts";
 import { texts } from "./texts.ts";
+
+const EVERY_MS = 1_000;
+
+const columnsOption = new Option("--columns <fields>", "fields to show, such as id,label,hosts.primary");
 
 export type TenantDeps = {
   terminal: Terminal;
@@ -29,6 +29,8 @@ export type TenantDeps = {
   client: () => Promise<Client>;
 };
 type Given = Readonly<Record<string, unknown>>;
+
+type Input = { params: Record<string, unknown>; query?: object; filter?: object; body?: object };
 
 /** Turns any operation of the contract into a command: path parameters become arguments, body fields options. */
 export function operationCommand(operation: Operation, name: CommandName, deps: TenantDeps): Command {
@@ -51,15 +53,15 @@ export function operationCommand(operation: Operation, name: CommandName, deps: 
 
 const descriptionOf = ({ summary, note }: Operation): string => (note === undefined ? summary : `${summary}. ${note}`);
 
-const argumentName = (param: string): string =>
-  param.replace(/Id$/, "").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 function argumentOf(operation: Operation, param: string, { names }: TenantDeps): Argument {
   const isNamed = collectionOf(operation, param, [...names.keys()]) !== undefined;
   const argument = new Argument(`<${argumentName(param)}>`, isNamed ? "label or id" : "");
   const field = operation.params?.shape[param];
   return field instanceof z.ZodEnum ? argument.choices(field.options as string[]) : argument;
 }
+
+const argumentName = (param: string): string =>
+  param.replace(/Id$/, "").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function optionsOf(operation: Operation): Option[] {
   const { method, body, query, paged, upload, download, emits, filterable, fixed = [] } = operation;
@@ -76,8 +78,6 @@ function optionsOf(operation: Operation): Option[] {
     ...(needsConfirmation(operation) ? [new Option("--yes", "do not ask for confirmation")] : []),
   ];
 }
-
-const columnsOption = new Option("--columns <fields>", "fields to show, such as id,label,hosts.primary");
 
 function listOptions({ unorderable = [] }: Operation, fields: readonly string[]): Option[] {
   const order = fields.filter((field) => !unorderable.includes(field));
@@ -96,6 +96,16 @@ function listOptions({ unorderable = [] }: Operation, fields: readonly string[])
   ];
 }
 
+async function inputOf(operation: Operation, given: Given, terminal: Terminal): Promise<Omit<Input, "params">> {
+  const filter = filterOf(operation, given);
+  const [body, query, file] = [
+    await bodyOf(operation, given, terminal),
+    queryOf(operation, given),
+    fileOf(operation, given),
+  ];
+  return { ...(filter && { filter }), ...(body && { body }), ...(query && { query }), ...(file && { file }) };
+}
+
 async function paramsOf(
   client: Client,
   operation: Operation,
@@ -112,18 +122,6 @@ async function paramsOf(
       collection === undefined ? value : await idOf(client, collection, value, { listCommand, params: { ...found } });
   }
   return found;
-}
-
-type Input = { params: Record<string, unknown>; query?: object; filter?: object; body?: object };
-
-async function inputOf(operation: Operation, given: Given, terminal: Terminal): Promise<Omit<Input, "params">> {
-  const filter = filterOf(operation, given);
-  const [body, query, file] = [
-    await bodyOf(operation, given, terminal),
-    queryOf(operation, given),
-    fileOf(operation, given),
-  ];
-  return { ...(filter && { filter }), ...(body && { body }), ...(query && { query }), ...(file && { file }) };
 }
 
 async function list(client: Client, operation: Operation, input: Input, given: Given, deps: TenantDeps): Promise<void> {
@@ -155,13 +153,6 @@ async function call(client: Client, operation: Operation, input: Input, given: G
   deps.output.printResult(object, wordsOf(operation, object, given["columns"] as string[] | undefined));
 }
 
-function wordsOf({ id }: Operation, object: object, columns: readonly string[] | undefined): string {
-  if (columns !== undefined) return linesOf(rowOf(columns)(object));
-  const rows = (rowsOfObject[id] as ((object: unknown) => Row[]) | undefined)?.(object);
-  if (rows !== undefined) return rows.length === 0 ? texts.noMeasurements().text : tableOf(rows);
-  return Object.keys(object).length === 0 ? texts.done().text : linesOf(object);
-}
-
 async function andWait(
   client: Client,
   operation: Operation,
@@ -176,6 +167,15 @@ async function andWait(
   }
 }
 
+/** Shows the progress of an event while waiting for it. */
+const progressIn = ({ progress, env }: Terminal): Waiting => ({
+  everyMs: Number(env["MOORAGE_POLL_MS"] ?? EVERY_MS),
+  onProgress: (event) => progress(lineOf(event)),
+});
+
+const lineOf = ({ action, percent_complete, message }: Event): string =>
+  texts.progress({ action, percent: percent_complete, message: message ?? "" }).text;
+
 function keepFile(bytes: Uint8Array, { output }: Given, terminal: Terminal): void {
   if (typeof output !== "string") return terminal.write(bytes);
   try {
@@ -184,4 +184,11 @@ function keepFile(bytes: Uint8Array, { output }: Given, terminal: Terminal): voi
     throw new Refused(texts.fileUnwritable({ path: output, reason: String((error as NodeJS.ErrnoException).code) }));
   }
   terminal.printError(texts.downloaded({ bytes: bytes.length, path: output }).text);
+}
+
+function wordsOf({ id }: Operation, object: object, columns: readonly string[] | undefined): string {
+  if (columns !== undefined) return linesOf(rowOf(columns)(object));
+  const rows = (rowsOfObject[id] as ((object: unknown) => Row[]) | undefined)?.(object);
+  if (rows !== undefined) return rows.length === 0 ? texts.noMeasurements().text : tableOf(rows);
+  return Object.keys(object).length === 0 ? texts.done().text : linesOf(object);
 }

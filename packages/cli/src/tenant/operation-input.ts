@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import type { Operation } from "@moorage/contract";
-import { Refused } from "../admin-client.ts";
+import type { AnyOperation } from "@moorage/contract";
+import { Refused } from "../refused.ts";
 import type { Terminal } from "../terminal.ts";
 import { texts as shared } from "../texts.ts";
 import { type Field, fieldsOf, flagOf, gather, missingFrom } from "./body-field.ts";
@@ -22,7 +22,7 @@ const sources: Readonly<Record<string, string>> = {
 type Given = Readonly<Record<string, unknown>>;
 
 /** The body from `--body`, with the options on top. Undefined: the operation has no body. */
-export async function bodyOf(operation: Operation, given: Given, terminal: Terminal): Promise<object | undefined> {
+export async function bodyOf(operation: AnyOperation, given: Given, terminal: Terminal): Promise<object | undefined> {
   if (operation.body === undefined) return undefined;
   const fields = fieldsOf(operation.body);
   const changeable = fields.filter(({ path }) => !operation.fixed?.includes(path[0] ?? ""));
@@ -61,7 +61,7 @@ async function readBody(bodyOption: unknown, terminal: Terminal): Promise<object
   }
 }
 
-export function queryOf({ query }: Operation, given: Given): object | undefined {
+export function queryOf({ query }: AnyOperation, given: Given): object | undefined {
   return query === undefined ? undefined : gather(fieldsOf(query), given, {});
 }
 
@@ -73,7 +73,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 export function fileOf(
-  { upload }: Operation,
+  { upload }: AnyOperation,
   given: Given,
 ): { bytes: Uint8Array<ArrayBuffer>; type: string } | undefined {
   if (upload === undefined) return undefined;

@@ -1,11 +1,10 @@
 import { operations } from "@moorage/contract";
 import { Command } from "commander";
-import { connectCommand } from "../connect/connect-command.ts";
 import { commandNames } from "./command-name.ts";
 import { operationCommand, type TenantDeps } from "./operation-command.ts";
 
 /** Every operation of the contract in groups, and the commands that combine several. */
-export function tenantCommands(given: Omit<TenantDeps, "names">, endWith: (code: number) => void): Command {
+export function tenantCommands(given: Omit<TenantDeps, "names">, connect: (deps: TenantDeps) => Command): Command {
   const deps = { ...given, names: commandNames(operations) };
   const root = new Command();
   const group = (words: readonly string[]): Command => words.reduce((above, word) => inside(above, word), root);
@@ -13,7 +12,7 @@ export function tenantCommands(given: Omit<TenantDeps, "names">, endWith: (code:
     group(name.words.slice(0, -1)).addCommand(operationCommand(operation, name, deps), {
       hidden: operation.deprecated === true,
     });
-  group(["db"]).addCommand(connectCommand(deps, endWith));
+  group(["db"]).addCommand(connect(deps));
   for (const command of root.commands) describe(command);
   return root;
 }

@@ -6,8 +6,7 @@ export const texts = defineTexts("cli_tenant", {
   // Next steps.
   nextSignIn: text(() => "Sign in: moorage login --url https://<the API's address>"),
   nextCreate: text(
-    () =>
-      "You have no database. Create one: moorage db create --wait. Without options, the command lists those that it requires.",
+    () => "You have no database. Without options, this command lists what it requires to create one: moorage db create",
   ),
   nextProvisioning: text(
     ({ label }: { label: string }) => `Database ${label} is being created. See: moorage db show ${label}`,
@@ -36,7 +35,7 @@ export const texts = defineTexts("cli_tenant", {
       `${loss} This terminal is not interactive. To continue without a confirmation, add --yes.`,
     { loss: "The database orders and its backups will be deleted." },
   ),
-  notConfirmed: text(() => "The input does not match. Nothing was changed."),
+  notConfirmed: text(() => "The input differs from the requested word. Nothing was changed."),
 
   // Arguments and options.
   labelUnknown: text(
@@ -66,7 +65,7 @@ export const texts = defineTexts("cli_tenant", {
   numberInvalid: text(() => "The value must be a number."),
   jsonInvalid: text(() => "The value must be valid JSON."),
   bodyNotJson: text(() => "The value of --body is not valid JSON."),
-  bodyMissing: text(() => "Describe the change: --body <json>"),
+  bodyMissing: text(() => "The body is empty. Pass it as JSON: --body <json>, or from a file: --body @<file>"),
   /** `options`: one line for each. */
   optionsMissing: text(
     ({ options }: { options: readonly string[] }) => ["These fields are required:", ...options].join("\n"),
@@ -88,7 +87,7 @@ export const texts = defineTexts("cli_tenant", {
   ),
   uploadTypeInvalid: text(
     ({ path, types }: { path: string; types: readonly string[] }) =>
-      `The type of the file ${path} must be one of ${types.join(", ")}.`,
+      `The type of the file ${path} must be ${types.join(" or ")}. The extension of its name determines the type.`,
     { path: "logo.svg", types: ["image/png", "image/jpeg"] },
   ),
   fileUnwritable: text(

@@ -1,5 +1,11 @@
 import { z } from "zod";
 
+/** A whole number as PostgreSQL's `integer` holds it: what a host sends is bounded. */
+export const Count = z
+  .int()
+  .nonnegative()
+  .max(2 ** 31 - 1);
+
 /** `copy`: a base copy, for a snapshot. `ship`: archive everything that was committed until now. */
 const TaskKind = z.enum(["copy", "ship"]);
 
@@ -26,7 +32,7 @@ const PrimaryTerm = z.strictObject({
   node: z.uuid(),
   term: z.int().positive(),
   reason: z.enum(["fenced", "handover", "forced", "sole_survivor"]),
-  /** For `handover`: the previous primary. */
+  /** The previous primary: for `handover`, and for `forced` if a tenant requested it. */
   from: z.uuid().optional(),
 });
 export type PrimaryTerm = z.output<typeof PrimaryTerm>;
@@ -43,14 +49,21 @@ const Cluster = z.strictObject({
   primary: PrimaryTerm.optional(),
   /** All members, including this one, in the order of their ordinals. */
   members: z.array(Member).length(3),
+  /** Rises with each replacement: of two lists of members, the one with the higher number is the later one. */
+  members_version: z.int().nonnegative(),
   /** Permission for this node to bootstrap the group, valid once: two groups of one name would be two databases. */
   bootstrap: z.uuid().optional(),
+  /** The member joins no group, so that a report "in no group" stays true. Ends before another member may bootstrap. */
+  stay_out: z.literal(true).optional(),
   /** Re-clone the data from another member before joining, whatever the node has. */
   reclone: z.strictObject({ id: z.uuid(), donor: z.uuid().optional() }).optional(),
   /** The member with this order asks the group to make it the primary. */
   make_primary: z.uuid().optional(),
 });
 export type Cluster = z.output<typeof Cluster>;
+
+/** Re-clones that a host receives at once: each writes as fast as the disks, which tenants use too. */
+export const clonesPerHost = 2;
 
 /** Host ports derived from the database's port: for its member's peers, and for readers of its secondaries. */
 export const peerPortOf = (port: number): number => port + 4096;
@@ -65,8 +78,10 @@ export const NodeSpec = z.strictObject({
   version: z.literal(1),
   node: z.uuid(),
   /** A spec replaces another only if its (epoch, generation) is higher. */
-  epoch: z.int().nonnegative(),
-  generation: z.int().positive(),
+  epoch: Count,
+  generation: Count.positive(),
+  /** The control plane's signature of this spec for this host, to be shown with reports about it. See `Statement`. */
+  seal: z.string().max(200).optional(),
   /** Set: the operation that removes this node. Nothing else removes a node. */
   tombstone: z.strictObject({ operation: z.int() }).optional(),
   /** The owner and settings: enough to recreate the database's row if the control plane lost it. */
@@ -83,6 +98,8 @@ export const NodeSpec = z.strictObject({
     ssl_connection: z.boolean(),
     allow_list: z.array(z.string()),
     created: z.string(),
+    /** The database it began as a copy of: a client that compares finds what it requested. */
+    fork: z.strictObject({ source: z.int(), restore_time: z.string().optional() }).optional(),
   }),
   ordinal: z.int().nonnegative(),
   engine: z.strictObject({

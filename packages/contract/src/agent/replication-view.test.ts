@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type MemberView, mayBePrimary, mayServeReads, primaryOf } from "./replication-view.ts";
+import { isSharedBy, type MemberView, mayBePrimary, mayServeReads, primaryOf } from "./replication-view.ts";
 
 const all = ["a", "b", "c"];
 const primary = (change: Partial<MemberView> = {}): MemberView => ({
@@ -74,6 +74,22 @@ test("a gatekeeper that restarts moves no client for four seconds if its host is
   expect(mayBePrimary("a", [primary({ ageMs: 2000, kept: true }), secondary({ view: "v:4", primary: "c" })])).toBe(
     false,
   );
+});
+
+test.each<[string, boolean, MemberView[]]>([
+  ["one on another host is in its view", true, [secondary()]],
+  ["one on another host is in its view and still recovers", true, [secondary({ state: "recovering", online: ["a"] })]],
+  ["nobody else is known", false, []],
+  ["the others are in another view", false, [secondary({ view: "v:4" })]],
+  ["the others follow another primary", false, [secondary({ primary: "c" })]],
+  ["the others were last seen more than two seconds ago", false, [secondary({ ageMs: 2001 })]],
+  ["the only other is known from before its gatekeeper's restart", false, [secondary({ ageMs: 2001, kept: true })]],
+])("a member reports a shared view if and only if it is connected: %s", (_, shared, others) => {
+  expect(isSharedBy(primary(), others)).toBe(shared);
+});
+
+test("a member in no view reports no shared one", () => {
+  expect(isSharedBy({}, [secondary({ view: undefined })])).toBe(false);
 });
 
 test("readers are forwarded to secondaries of a shared view, and never to a primary", () => {

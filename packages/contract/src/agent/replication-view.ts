@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { GroupReport } from "./protocol.ts";
+import type { GroupReport } from "./reports.ts";
 
 /** The one judge of a replication group, for gatekeepers, agents and the control plane. Pure. */
 
@@ -19,6 +19,10 @@ export const MemberView = z.object({
   online: z.array(z.string()),
   /** All members in its view, including unreachable ones: a crashed server is listed until it is expelled. */
   listed: z.array(z.string()).optional(),
+  /** For a member of a group: the members whose hosts its host reaches, without its own. */
+  reaches: z.array(z.string()).optional(),
+  /** A member in the group: the one that it lets join now. */
+  invites: z.string().optional(),
   /** Neither `super_read_only` nor `offline_mode` is on. */
   writable: z.boolean(),
   /** Everything that was executed. */
@@ -38,7 +42,7 @@ export type MemberView = z.output<typeof MemberView>;
  */
 export const VIEW_MAX_AGE_MS = 2000;
 /** While a gatekeeper is restarted its last view counts for longer: a restart must move no client. */
-const keptMs = 2 * VIEW_MAX_AGE_MS;
+export const KEPT_VIEW_MAX_AGE_MS = 2 * VIEW_MAX_AGE_MS;
 const majority = 2;
 
 /** Recent views of all members, several of each: a change of the group reaches the members one after the other. */
@@ -50,13 +54,13 @@ export type Views = readonly MemberView[];
  */
 export function mayBePrimary(member: string, views: Views): boolean {
   const now = newest(member, views);
-  return now !== undefined && claimsPrimary(now) && isShared(now, views.filter(claimsPrimary), views);
+  return now !== undefined && claimsPrimary(now) && mayServe(now, views.filter(claimsPrimary), views);
 }
 
 /** Whether readers may be forwarded to this member: a secondary, in a view that a member on another host shares. */
 export function mayServeReads(member: string, views: Views): boolean {
   const now = newest(member, views);
-  return now !== undefined && claimsSecondary(now) && isShared(now, views.filter(claimsSecondary), views);
+  return now !== undefined && claimsSecondary(now) && mayServe(now, views.filter(claimsSecondary), views);
 }
 
 export const primaryOf = (members: readonly { node: string }[], views: Views): string | undefined =>
@@ -67,7 +71,12 @@ export const newest = (node: string, views: Views): MemberView | undefined =>
   views.filter((view) => view.node === node).sort((a, b) => a.ageMs - b.ageMs)[0];
 
 export const isFresh = ({ ageMs, kept }: Pick<MemberView, "ageMs" | "kept">): boolean =>
-  ageMs <= (kept ? keptMs : VIEW_MAX_AGE_MS);
+  ageMs <= (kept ? KEPT_VIEW_MAX_AGE_MS : VIEW_MAX_AGE_MS);
+/** The member's host is up: it answers, or refuses a connection. */
+export const isHostUp = ({ ageMs, kept }: Pick<MemberView, "ageMs" | "kept">): boolean =>
+  isFresh({ ageMs }) || kept === true;
+/** The members that the view counts, whether they are online or not. */
+export const listedIn = ({ listed, online }: Pick<MemberView, "listed" | "online">): string[] => listed ?? online;
 const isInGroup = (view: MemberView): boolean =>
   isFresh(view) && view.state === "online" && view.view !== undefined && view.online.length >= majority;
 const claimsPrimary = (view: MemberView): boolean =>
@@ -76,10 +85,11 @@ const claimsSecondary = (view: MemberView): boolean =>
   isInGroup(view) && view.role === "secondary" && view.primary !== undefined;
 
 /**
- * Another member follows the same primary now, and both were in one view within the last two seconds. Not necessarily
- * at the same moment: while a member joins or leaves, samples of two hosts fall on either side of the change.
+ * Whether clients may stay: another member that is online follows the same primary now, and both were in one view within
+ * the last two seconds. Not necessarily at the same moment: while a member joins or leaves, samples of two hosts fall on
+ * either side of the change. `isSharedBy` answers another question.
  */
-function isShared(now: MemberView, ofMember: Views, views: Views): boolean {
+function mayServe(now: MemberView, ofMember: Views, views: Views): boolean {
   const own = ofMember.filter(({ node, primary }) => node === now.node && primary === now.primary);
   const agrees = (view: MemberView): boolean => isInGroup(view) && view.primary === now.primary;
   const others = new Set(views.map(({ node }) => node).filter((node) => node !== now.node));
@@ -90,9 +100,13 @@ function isShared(now: MemberView, ofMember: Views, views: Views): boolean {
   });
 }
 
-/** Whether a member on another host is in the same view with the same primary now: what a member reports as `shared`. */
+/**
+ * Whether this member is not isolated, reported as `shared`: a member on another host is in the same view with the same
+ * primary now. Unlike above, one that is still recovering counts, because it is connected too; and a view from before
+ * a gatekeeper's restart does not, because it proves no connection.
+ */
 export const isSharedBy = (
-  { view, primary }: { view: string | undefined; primary: string | undefined },
+  { view, primary }: { view?: string | undefined; primary?: string | undefined },
   others: Views,
 ): boolean =>
   view !== undefined &&

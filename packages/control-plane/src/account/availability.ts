@@ -2,23 +2,13 @@ import type { Availability } from "@moorage/contract";
 import { MANAGED_DATABASES, mayHaveDatabases } from "#databases/index.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
+import type { Filter } from "#platform/filter/filter.ts";
 import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 import { findRegion, pageOfRegions, type Region, takesDatabases } from "#regions/index.ts";
 import { findAccount } from "./account-store.ts";
 import { texts } from "./texts.ts";
 
 type Deps = { db: Db; existingCustomersOnly: boolean };
-
-/**
- * Refuses an account that the operator does not let see availability. Returns whether the account may have databases at
- * all.
- */
-async function requireAuthorized({ db, existingCustomersOnly }: Deps, accountId: number): Promise<boolean> {
-  const account = await findAccount(db, accountId);
-  if (!account.sees_availability) throw new DomainError("forbidden", { reason: texts.availabilityHidden() });
-  return mayHaveDatabases(db, account, existingCustomersOnly);
-}
 
 export async function listAvailability(
   deps: Deps,
@@ -40,6 +30,16 @@ export async function viewAvailability(deps: Deps, accountId: number, id: string
   const region = await findRegion(deps.db, id);
   if (region === undefined) throw notFound();
   return viewOf(region, mayHave);
+}
+
+/**
+ * Refuses an account that the operator does not let see availability. Returns whether the account may have databases at
+ * all.
+ */
+async function requireAuthorized({ db, existingCustomersOnly }: Deps, accountId: number): Promise<boolean> {
+  const account = await findAccount(db, accountId);
+  if (!account.sees_availability) throw new DomainError("forbidden", { reason: texts.availabilityHidden() });
+  return mayHaveDatabases(db, account, existingCustomersOnly);
 }
 
 function viewOf(region: Region, mayHave: boolean): Availability {

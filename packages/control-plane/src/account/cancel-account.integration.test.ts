@@ -37,6 +37,7 @@ const chargeJob = async (world: World) => {
   return createChargeJob({
     db: world.db,
     clock: world.clock,
+    eachDue: world.eachDue,
     log: createLog("test", "silent"),
     provider,
     whenSettled,

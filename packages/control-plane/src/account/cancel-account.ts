@@ -1,6 +1,7 @@
 import type { Cancellation } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { balanceOf, estimate, inDollars } from "#billing/index.ts";
-import { type StopDeps, stopDatabases } from "#databases/index.ts";
+import { stopDatabases, type StopDeps } from "#databases/index.ts";
 import type { Principal } from "#identity/index.ts";
 import {
   beingMade,
@@ -13,15 +14,12 @@ import {
   openCharge,
   pursueCharge,
 } from "#payments/index.ts";
-import type { Tx } from "#platform/db/database.ts";
+import { transact, type Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import type { Text } from "@moorage/contract/texts";
-import { lockAccount } from "./account-store.ts";
-import { type CancelInput, type CloseSettings, closeAccount } from "./close-account.ts";
-import { requireOpen } from "./open.ts";
+import { lockAccount, requireOpen } from "./account-store.ts";
+import { type CancelInput, closeAccount, type CloseSettings } from "./close-account.ts";
 import { texts } from "./texts.ts";
 
 export type CancelDeps = ChargeDeps &
@@ -56,7 +54,7 @@ export async function cancelAccount(
     await deps.db.transaction().execute(keep);
   }
   await notify(deps.db, "identity");
-  await stopDatabases(deps, "api.stopClosedDatabase", by.accountId);
+  await stopDatabases(deps, by.accountId);
   deps.nudgeRelay();
   return reply;
 }

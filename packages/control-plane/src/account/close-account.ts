@@ -1,10 +1,13 @@
-import { closeBilling } from "#billing/index.ts";
-import { endMetering } from "#databases/index.ts";
+import { dropAllRecords, revokeAllAppGrants } from "#auth/index.ts";
+import { closeBilling, reopenBilling } from "#billing/index.ts";
+import { endMetering, meterAgain } from "#databases/index.ts";
+import { dropAllPasswordLinks, revokeAllTokens, saveAccountColumns } from "#identity/index.ts";
 import type { ChargeRow } from "#payments/index.ts";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { lockAccount, saveAccountColumns } from "./account-store.ts";
-import { targetOf } from "./entity.ts";
+import { DomainError } from "#platform/errors.ts";
+import { type AccountRow, lockAccount, targetOf } from "./account-store.ts";
+import { texts } from "./texts.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -54,3 +57,36 @@ export const createWhenCancelled =
     const { account_id: accountId, username } = charge;
     await closeAccount(tx, settings, { accountId, username, cutoff: new Date(cutoff), comments }, at);
   };
+
+/**
+ * For the operator, as long as the data are kept. People sign in as before; tokens, apps, sessions and links from
+ * before the closing stay invalid. Databases stay suspended until somebody resumes them.
+ */
+export async function reopenAccount(tx: Tx, accountId: number, at: Date): Promise<AccountRow> {
+  // Before the account, as the lock order requires.
+  await tx
+    .selectFrom("databases")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+  const account = await lockAccount(tx, accountId);
+  if (account === undefined) throw new DomainError("not-found", { reason: texts.notFound({ accountId }) });
+  if (account.closed_at === null) throw new DomainError("wrong-state", { reason: texts.notClosed({ accountId }) });
+  if (account.data_until !== null && account.data_until <= at)
+    throw new DomainError("wrong-state", { reason: texts.dataBeingDeleted({ accountId }) });
+  await endOldAccess(tx, accountId, at);
+  await reopenBilling(tx, account);
+  const reopened = await saveAccountColumns(tx, accountId, { closed_at: null, data_until: null });
+  await meterAgain(tx, accountId, at);
+  return reopened;
+}
+
+async function endOldAccess(tx: Tx, accountId: number, at: Date): Promise<void> {
+  await revokeAllTokens(tx, accountId, at);
+  await revokeAllAppGrants(tx, accountId, at);
+  await dropAllRecords(tx, accountId);
+  await dropAllPasswordLinks(tx, accountId);
+}

@@ -9,14 +9,13 @@ import {
   viewAvailability as viewOne,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
 import { findAccount } from "./account-store.ts";
 import { listAvailability, viewAvailability } from "./availability.ts";
-import { type CancelDeps, cancelAccount } from "./cancel-account.ts";
+import { cancelAccount, type CancelDeps } from "./cancel-account.ts";
 import { updateSettings, viewOfSettings } from "./settings.ts";
-import { viewTransfer } from "./transfer.ts";
 import { updateAccount } from "./update-account.ts";
-import { type ViewDeps, viewAccount } from "./view.ts";
+import { viewAccount, type ViewDeps, viewTransfer } from "./view.ts";
 
 export type AccountRouteDeps = RouteDeps & ViewDeps & CancelDeps;
 

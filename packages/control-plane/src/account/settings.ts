@@ -1,10 +1,8 @@
 import type { AccountSettings, AccountSettingsChange } from "@moorage/contract";
-import type { Principal } from "#identity/index.ts";
+import { type Principal, saveAccountColumns } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
-import { type AccountRow, lockAccount, saveAccountColumns } from "./account-store.ts";
-import { recordAccountChange } from "./entity.ts";
-import { requireOpen } from "./open.ts";
+import { type AccountRow, lockAccount, recordAccountChange, requireOpen } from "./account-store.ts";
 
 /** Clients store these for compute instances, which do not exist here; the values are only kept. */
 export const viewOfSettings = ({

@@ -13,7 +13,7 @@ export const texts = defineTexts("account", {
     { amount: "$3.00", why: "The card has expired. Add a card that is valid." },
   ),
   /** The reason of a declined charge that has none. */
-  cardDeclined: text(() => "the card was declined."),
+  cardDeclined: text(() => "the card was declined. Ask the card's bank why, or add another payment method."),
   cancelChargeUnconfirmed: text(
     ({ amount }: { amount: string }) =>
       `The payment provider has not confirmed the charge of ${amount} yet. The account stays open until the provider answers: if the charge succeeded, the account is closed then; otherwise nothing changes. The amount is charged at most once.`,
@@ -32,8 +32,14 @@ export const texts = defineTexts("account", {
     () => "for an address in US, five digits, or five digits, a hyphen and four digits, such as 10001 or 10001-2345",
   ),
   /** For the operator. */
-  notFound: text(({ accountId }: { accountId: number }) => `No account has the id ${accountId}.`, { accountId: 12 }),
-  notClosed: text(({ accountId }: { accountId: number }) => `Account ${accountId} is not closed.`, { accountId: 12 }),
+  notFound: text(
+    ({ accountId }: { accountId: number }) => `No account has the id ${accountId}. See: moorage admin account list`,
+    { accountId: 12 },
+  ),
+  notClosed: text(
+    ({ accountId }: { accountId: number }) => `Account ${accountId} is not closed, so there is nothing to reopen.`,
+    { accountId: 12 },
+  ),
   dataBeingDeleted: text(
     ({ accountId }: { accountId: number }) =>
       `The data of account ${accountId} are being deleted: their retention has ended. Reopen the account when the deletion is done; the account is empty then.`,

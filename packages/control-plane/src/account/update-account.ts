@@ -1,11 +1,9 @@
 import type { Account, AccountChange } from "@moorage/contract";
-import type { Principal } from "#identity/index.ts";
+import { type Principal, saveAccountColumns } from "#identity/index.ts";
 import { DomainError } from "#platform/errors.ts";
-import { type AccountRow, lockAccount, saveAccountColumns } from "./account-store.ts";
+import { type AccountRow, lockAccount, recordAccountChange, requireOpen } from "./account-store.ts";
 import { addressAfter, faultsOfAddress } from "./address.ts";
-import { recordAccountChange } from "./entity.ts";
-import { requireOpen } from "./open.ts";
-import { emailOf, type ViewDeps, viewAccount } from "./view.ts";
+import { emailOf, viewAccount, type ViewDeps } from "./view.ts";
 
 const texts = ["address_1", "address_2", "city", "company", "first_name", "last_name", "phone", "tax_id"] as const;
 const fields = [...texts, "country", "state", "zip", "contact_email"] as const;

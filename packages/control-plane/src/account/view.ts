@@ -1,16 +1,17 @@
-import { type Account, toTimestamp } from "@moorage/contract";
+import { type Account, type AccountTransfer, toTimestamp } from "@moorage/contract";
 import { balanceOf, estimate, toDollars, viewCredits } from "#billing/index.ts";
+import { MANAGED_DATABASES, mayHaveDatabases } from "#databases/index.ts";
 import { expiryOf, findDefaultMethod } from "#payments/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
+import { listRegions } from "#regions/index.ts";
 import { type AccountRow, findAccount } from "./account-store.ts";
-import { capabilitiesOf } from "./capabilities.ts";
+
+const MACHINE_IMAGES = "Machine Images";
+
+const noTraffic = { billable: 0, quota: 0, used: 0 };
 
 export type ViewDeps = { db: Db; clock: Clock; existingCustomersOnly: boolean };
-
-/** The contact address that the account set, else the one that the operator created it with. */
-export const emailOf = ({ contact_email, email }: Pick<AccountRow, "contact_email" | "email">): string =>
-  contact_email ?? email;
 
 export async function viewAccount({ db, clock, existingCustomersOnly }: ViewDeps, accountId: number): Promise<Account> {
   const now = clock();
@@ -40,3 +41,22 @@ export async function viewAccount({ db, clock, existingCustomersOnly }: ViewDeps
     zip: row.zip,
   };
 }
+
+/** What clients offer in their forms. Every account can have images. */
+const capabilitiesOf = async (db: Db, account: AccountRow, existingCustomersOnly: boolean): Promise<string[]> => [
+  ...new Set([
+    ...((await mayHaveDatabases(db, account, existingCustomersOnly)) ? [MANAGED_DATABASES] : []),
+    MACHINE_IMAGES,
+    ...account.capabilities,
+  ]),
+];
+
+/** The contact address that the account set, else the one that the operator created it with. */
+export const emailOf = ({ contact_email, email }: Pick<AccountRow, "contact_email" | "email">): string =>
+  contact_email ?? email;
+
+/** Traffic is neither metered nor charged, in any region. */
+export const viewTransfer = async (db: Db): Promise<AccountTransfer> => ({
+  ...noTraffic,
+  region_transfers: (await listRegions(db)).map(({ id }) => ({ id, ...noTraffic })),
+});

@@ -1,50 +1,37 @@
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors, Provider } from "oidc-provider";
+import { saveAppToken } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { findAccessToken, saveAccessToken } from "./access-token-store.ts";
-import { closeAppGrant, extendAppGrant, findAppGrant } from "./app-grant-store.ts";
-import { COMMAND_LINE, type LoginTokens } from "./command-line.ts";
-import { endGrantOfCode, findCode, findGrantPayload, findTokenPayload } from "./command-line-adapter.ts";
-import { endCommandLineGrant, issueOnce } from "./command-line-grants.ts";
-import { findClient } from "./client-store.ts";
-import { createDeviceCodes } from "./device-codes.ts";
-import { metadataOf } from "./client-metadata.ts";
-import { type AppGrantRef, appGrantOf, nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
+import { closeAppGrant, extendAppGrant, findAppGrant, liveAppGrants } from "./app-grant-store.ts";
+import { findClient, metadataOf } from "./client-metadata.ts";
 import {
+  createDeviceCodes,
+  endGrantOfCode,
+  findCode,
+  findGrantPayload,
+  findTokenPayload,
+} from "./command-line-adapter.ts";
+import { endCommandLineGrant, issueOnce } from "./command-line-grants.ts";
+import { COMMAND_LINE, type LoginTokens } from "./command-line.ts";
+import { appGrantOf, type AppGrantRef, nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
+import {
+  type AuthRecord,
   dropRecord,
   findGrantedRecord,
   findRecord,
   rewriteRecord,
-  type AuthRecord,
   saveRecord,
   useRecord,
 } from "./record-store.ts";
-import { OPENID, ofApi } from "./scopes.ts";
+import { ofApi, OPENID } from "./scopes.ts";
 
 export type AdapterDeps = { db: Db; clock: Clock; sealer: Sealer; loginTokens: LoginTokens };
 
 /** Set on a record that was read: it is saved only if it still exists under this key. */
 export type Kept = { keptAs?: string };
-
-const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
-const dateOf = (epoch: number | undefined): Date => new Date((epoch ?? 0) * 1000);
-
-const never = (): never => {
-  throw new Error("The authorization server is configured so that it never calls this.");
-};
-const nothing: Adapter = {
-  upsert: never,
-  find: never,
-  findByUid: never,
-  findByUserCode: never,
-  consume: never,
-  destroy: never,
-  // Tokens of a grant are only valid while the grant is, so nothing has to be deleted.
-  revokeByGrantId: async () => {},
-};
 
 /** The storage adapter of oidc-provider, for each of its models. */
 export function createAdapter(deps: AdapterDeps): AdapterFactory {
@@ -60,6 +47,20 @@ export function createAdapter(deps: AdapterDeps): AdapterFactory {
   };
   return (model) => kinds[model] ?? nothing;
 }
+
+const never = (): never => {
+  throw new Error("The authorization server is configured so that it never calls this.");
+};
+const nothing: Adapter = {
+  upsert: never,
+  find: never,
+  findByUid: never,
+  findByUserCode: never,
+  consume: never,
+  destroy: never,
+  // Tokens of a grant are only valid while the grant is, so nothing has to be deleted.
+  revokeByGrantId: async () => {},
+};
 
 const clients = ({ db }: AdapterDeps): Adapter => ({
   ...nothing,
@@ -104,8 +105,6 @@ async function appGrantPayload({ db, clock }: AdapterDeps, name: string, grant: 
   );
 }
 
-const ended = (): Error => new errors.InvalidGrant("the grant has ended");
-
 const accessTokens = (deps: AdapterDeps): Adapter => ({
   ...nothing,
   async upsert(token, { accountId, clientId, grantId, scope, iat, exp }) {
@@ -117,7 +116,7 @@ const accessTokens = (deps: AdapterDeps): Adapter => ({
     if (person === undefined || appGrant === undefined) throw ended();
     await db.transaction().execute(async (tx) => {
       if (!(await extendAppGrant(tx, appGrant, clock(), expiresAt))) throw ended();
-      await saveAccessToken(tx, { token, person, appGrant, scopes, createdAt, expiresAt });
+      await saveAppToken(tx, { token, person, appGrant, scopes, createdAt, expiresAt });
     });
   },
   async find(token) {
@@ -137,6 +136,19 @@ const accessTokens = (deps: AdapterDeps): Adapter => ({
   // For an app the provider ends the grant itself, which ends the token.
   destroy: (token) => deps.loginTokens.revoke(COMMAND_LINE, sha256(token)),
 });
+
+const ended = (): Error => new errors.InvalidGrant("the grant has ended");
+
+const findAccessToken = (db: Db, token: string, now: Date) =>
+  liveAppGrants(db, now)
+    .innerJoin("tokens", (join) =>
+      join.onRef("tokens.account_id", "=", "app_grants.account_id").onRef("tokens.app_grant_id", "=", "app_grants.id"),
+    )
+    .select(["tokens.account_id", "tokens.user_id", "tokens.scopes", "tokens.created_at", "tokens.expires_at"])
+    .select(["app_grants.id as app_grant_id", "app_grants.client_id"])
+    .where("tokens.sha256", "=", sha256(token))
+    .where("tokens.revoked_at", "is", null)
+    .executeTakeFirst();
 
 /** Authorization codes and refresh tokens: using one twice revokes everything that was issued from its grant. */
 const grantedOnce = (deps: AdapterDeps, model: string): Adapter => ({
@@ -215,3 +227,6 @@ const interactions = ({ db, sealer }: AdapterDeps): Adapter => ({
   find: async (id) => (await findRecord(db, sealer, "Interaction", { id }))?.payload,
   destroy: (id) => dropRecord(db, "Interaction", id),
 });
+
+const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+const dateOf = (epoch: number | undefined): Date => new Date((epoch ?? 0) * 1000);

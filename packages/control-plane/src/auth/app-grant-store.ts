@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Person } from "./interactions.ts";
 import type { AppGrantRef } from "./names.ts";
@@ -34,7 +34,7 @@ export const findAppGrant = (db: Db, { accountId, id }: AppGrantRef, now: Date) 
 
 export type Consent = { person: Person; clientId: string; epoch: number; scopes: readonly string[] };
 
-/** Undefined: the client has changed since the person agreed. */
+/** Undefined: the client has changed since the person agreed, or may not ask them. */
 export const openAppGrant = (
   db: Db,
   { person, clientId, epoch, scopes }: Consent,
@@ -49,6 +49,7 @@ export const openAppGrant = (
       .where("epoch", "=", epoch)
       .where("status", "=", "active")
       .where("deleted_at", "is", null)
+      .where(({ or, eb }) => or([eb("verified", "=", true), eb("account_id", "=", person.accountId)]))
       .executeTakeFirst();
     const user = await tx
       .selectFrom("users")
@@ -123,3 +124,21 @@ export const closeAppGrant = (db: Db, { accountId, id }: AppGrantRef, at: Date):
     const actor = `oauth_client/${closed.client_id}`;
     await audit(tx, { at, account: accountId, actor, action: "app_grant_revoke", target: `app_grant/${id}` });
   });
+
+/** By the person who granted it, in the transaction that records it. The caller has locked the grant. */
+export const revokeAppGrant = (tx: Tx, { accountId, id }: AppGrantRef, at: Date): Promise<unknown> =>
+  tx
+    .updateTable("app_grants")
+    .set({ revoked_at: at })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+
+/** Those of all users of an account. */
+export const revokeAllAppGrants = (tx: Tx, accountId: number, at: Date): Promise<unknown> =>
+  tx
+    .updateTable("app_grants")
+    .set({ revoked_at: at })
+    .where("account_id", "=", accountId)
+    .where("revoked_at", "is", null)
+    .execute();

@@ -22,6 +22,8 @@ export const commandLineClient: ClientMetadata & Own = {
   epoch: 0,
   is_public: true,
   may_add_query: false,
+  account_id: 0,
+  verified: true,
 };
 
 const LONGEST_NAME = 60;

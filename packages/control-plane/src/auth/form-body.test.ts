@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readForm } from "./form-body.ts";
+import { readForm } from "./routes.ts";
 
 const multipart = (...fields: [string, string][]): Buffer =>
   Buffer.from(

@@ -12,12 +12,24 @@ export type CommandLineLogin = {
   device: { userCode: string; address: string } | undefined;
 };
 
+export type InteractionApp = {
+  id: string;
+  label: string;
+  thumbnailUrl: string | null;
+  redirectsTo: string;
+  /** The account that registered it, and what it calls itself. */
+  accountId: number;
+  owner: string;
+  /** By the operator. Others may ask only users of their own account. */
+  verified: boolean;
+};
+
 /** The reason why a browser was sent to this server. */
 export type Interaction = {
   uid: string;
   prompt: "sign-in" | "consent";
   /** The app that sent the browser; undefined for our own pages. */
-  app: { id: string; label: string; thumbnailUrl: string | null; redirectsTo: string } | undefined;
+  app: InteractionApp | undefined;
   /** Set for `moorage login`: the computer, and how it requested the login. */
   commandLine: CommandLineLogin | undefined;
   /** All scopes that the app requests: a person who agrees grants exactly these. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lifetimes, sessionSeconds } from "./lifetimes.ts";
+import { lifetimes, sessionSeconds } from "./provider.ts";
 
 test("use extends a session by half a day, up to a week after sign-in", () => {
   const { idle, whole } = lifetimes.session;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sourceOf } from "./page-headers.ts";
+import { sourceOf } from "./server.ts";
 
 test.each([
   ["https://app.example.com/oauth/back?a=b", "https://app.example.com"],

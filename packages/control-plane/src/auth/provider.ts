@@ -6,26 +6,37 @@ import {
   type KoaContextWithOIDC,
   Provider,
 } from "oidc-provider";
+import type { Db } from "#platform/db/database.ts";
+import { isDatabaseTimeout } from "#platform/db/database-timeout.ts";
 import type { Log } from "#platform/log.ts";
 import { type AdapterDeps, createAdapter } from "./adapter.ts";
-import { findPerson } from "./person-store.ts";
 import { isOriginOf, ownMetadata, ownOf } from "./client-metadata.ts";
 import { COMMAND_LINE, commandLineClient } from "./command-line.ts";
-import { lifetimes, sessionSeconds } from "./lifetimes.ts";
+import type { Person } from "./interactions.ts";
 import { adjustModels } from "./models.ts";
 import { personOf } from "./names.ts";
 import { DEVICE_REFUSED, deviceFault, errorText, type Pages } from "./pages.ts";
-import { allScopes, OPENID, ofApi } from "./scopes.ts";
+import { allScopes, ofApi, OPENID } from "./scopes.ts";
 import { oauthTexts } from "./texts.ts";
 
-export type ProviderDeps = AdapterDeps & {
-  log: Log;
-  /** The public address of this server. */
-  issuer: string;
-  signingKey: JWK;
-  cookieKeys: string[];
-  pages: Pages;
-};
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** In seconds. */
+export const lifetimes = {
+  accessToken: 2 * HOUR,
+  code: 10 * MINUTE,
+  /** Each refresh issues a new one with this lifetime. */
+  refreshToken: 14 * DAY,
+  interaction: HOUR,
+  idToken: HOUR,
+  /** How long a person has to type in the code that a device shows. */
+  deviceCode: 10 * MINUTE,
+  /** The token by which the command line stays signed in. */
+  commandLineToken: 90 * DAY,
+  session: { idle: 12 * HOUR, whole: 7 * DAY },
+} as const;
 
 /** The client by which our own pages sign people in. It gets a session, but no code and no token. */
 export const OWN_PAGES = "moorage-pages";
@@ -42,12 +53,24 @@ export const paths = {
   logout: "/logout",
 } as const;
 
+type ProviderDeps = AdapterDeps & {
+  log: Log;
+  /** The public address of this server. */
+  issuer: string;
+  signingKey: JWK;
+  cookieKeys: string[];
+  pages: Pages;
+};
+
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.issuer, configurationOf(deps));
   // Our own server in front sets the address headers: see hand-over.ts.
   provider.proxy = true;
   adjustModels(provider);
-  provider.on("server_error", (_ctx, error) => deps.log.error({ err: error }, "the authorization server failed"));
+  provider.on("server_error", (ctx, error) => {
+    deps.log.error({ err: error }, "the authorization server failed");
+    if (ctx.status === 500 && isDatabaseTimeout(error)) ctx.status = 503;
+  });
   // Koa's event: without a listener it writes to the console.
   provider.on("error" as "server_error", (error) => deps.log.error({ err: error }, "the authorization server failed"));
   return provider;
@@ -137,29 +160,6 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
   },
 });
 
-/** Only for the command line: other clients lack this grant type. The next page shows which computer is signed in. */
-const deviceFlowOf = ({ pages }: ProviderDeps): NonNullable<Configuration["features"]>["deviceFlow"] => ({
-  enabled: true,
-  charset: "base-20",
-  mask: "****-****",
-  deviceInfo: (ctx) => ({ address: ctx.ip }),
-  userCodeInputSource: (ctx, _form, out, error) => {
-    const xsrf = String((ctx.oidc.session?.state as { secret: string } | undefined)?.secret);
-    ctx.type = "html";
-    ctx.body =
-      error?.name === "AbortedError"
-        ? pages.error(DEVICE_REFUSED)
-        : pages.userCode({ action: paths.device, fields: { xsrf }, fault: deviceFault(out?.error, error) });
-  },
-  userCodeConfirmSource: () => {
-    throw new Error("A code is never sent without its confirmation: see routes.ts.");
-  },
-  successSource: (ctx) => {
-    ctx.type = "html";
-    ctx.body = pages.deviceSignedIn();
-  },
-});
-
 /** Browsers accept a cookie with this prefix only from this host, over https. */
 function cookiesOf({ issuer, cookieKeys }: ProviderDeps): NonNullable<Configuration["cookies"]> {
   const secure = issuer.startsWith("https:");
@@ -189,6 +189,25 @@ function requireKnownScopes(ctx: KoaContextWithOIDC): void {
     throw new errors.CustomOIDCProviderError("invalid_scope", oauthTexts.scopeMissing().text);
 }
 
+/** Use extends a session, up to a maximum age. */
+export function sessionSeconds(signedInAt: number | undefined, now: number): number {
+  const { idle, whole } = lifetimes.session;
+  return signedInAt === undefined ? idle : Math.max(1, Math.min(idle, signedInAt + whole - now));
+}
+
+/** Users of a closed account are not found. */
+async function findPerson(db: Db, { accountId, userId }: Person): Promise<boolean> {
+  const user = await db
+    .selectFrom("users")
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select("users.id")
+    .where("users.account_id", "=", accountId)
+    .where("users.id", "=", userId)
+    .where("accounts.closed_at", "is", null)
+    .executeTakeFirst();
+  return user !== undefined;
+}
+
 async function findGrant({ oidc }: KoaContextWithOIDC) {
   const { provider, session, client, account, result } = oidc;
   if (session === undefined || client === undefined) return undefined;
@@ -208,3 +227,26 @@ function interactionsPolicy(): interactionPolicy.DefaultPolicy {
   if (consent !== undefined) consent.details = ({ oidc }) => ({ epoch: oidc.client && ownOf(oidc.client).epoch });
   return policy;
 }
+
+/** Only for the command line: other clients lack this grant type. The next page shows which computer is signed in. */
+const deviceFlowOf = ({ pages }: ProviderDeps): NonNullable<Configuration["features"]>["deviceFlow"] => ({
+  enabled: true,
+  charset: "base-20",
+  mask: "****-****",
+  deviceInfo: (ctx) => ({ address: ctx.ip }),
+  userCodeInputSource: (ctx, _form, out, error) => {
+    const xsrf = String((ctx.oidc.session?.state as { secret: string } | undefined)?.secret);
+    ctx.type = "html";
+    ctx.body =
+      error?.name === "AbortedError"
+        ? pages.error(DEVICE_REFUSED)
+        : pages.userCode({ action: paths.device, fields: { xsrf }, fault: deviceFault(out?.error, error) });
+  },
+  userCodeConfirmSource: () => {
+    throw new Error("A code is never sent without its confirmation: see routes.ts.");
+  },
+  successSource: (ctx) => {
+    ctx.type = "html";
+    ctx.body = pages.deviceSignedIn();
+  },
+});

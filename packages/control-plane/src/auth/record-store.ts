@@ -4,6 +4,7 @@ import { sha256 } from "#platform/sha256.ts";
 import { liveAppGrants } from "./app-grant-store.ts";
 import type { Person } from "./interactions.ts";
 import type { AppGrantRef } from "./names.ts";
+import { recordPlace } from "./sealed-columns.ts";
 
 /** State of the provider. Its name is a secret, so only the hash is stored, and the payload is sealed. */
 export type AuthRecord = {
@@ -17,22 +18,6 @@ export type AuthRecord = {
 };
 
 type Found = { payload: string; key_sha256: Buffer; consumed_at: Date | null };
-
-const placeOf = (model: string, key: Buffer) => ["auth_records", model, key.toString("hex")] as const;
-
-const rowOf = (sealer: Sealer, { model, id, payload, person, appGrant, uid, expiresAt }: AuthRecord) => {
-  const key = sha256(id);
-  return {
-    model,
-    key_sha256: key,
-    account_id: person?.accountId ?? null,
-    user_id: person?.userId ?? null,
-    app_grant_id: appGrant?.id ?? null,
-    uid_sha256: uid === undefined ? null : sha256(uid),
-    payload: sealer.seal(placeOf(model, key), JSON.stringify(payload)),
-    expires_at: expiresAt,
-  };
-};
 
 /** Replaces a record of the same name. */
 export async function saveRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord): Promise<void> {
@@ -72,14 +57,19 @@ export async function decideRecord(db: Db, sealer: Sealer, record: AuthRecord): 
   return decided !== undefined;
 }
 
-const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
-  row === undefined
-    ? undefined
-    : {
-        payload: JSON.parse(sealer.open(placeOf(model, row.key_sha256), row.payload)) as Record<string, unknown>,
-        key: row.key_sha256.toString("hex"),
-        consumedAt: row.consumed_at,
-      };
+const rowOf = (sealer: Sealer, { model, id, payload, person, appGrant, uid, expiresAt }: AuthRecord) => {
+  const key = sha256(id);
+  return {
+    model,
+    key_sha256: key,
+    account_id: person?.accountId ?? null,
+    user_id: person?.userId ?? null,
+    app_grant_id: appGrant?.id ?? null,
+    uid_sha256: uid === undefined ? null : sha256(uid),
+    payload: sealer.seal(recordPlace(model, key), JSON.stringify(payload)),
+    expires_at: expiresAt,
+  };
+};
 
 /** Records of a closed account are not found: their users have to start again. */
 export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id: string } | { uid: string }) {
@@ -132,6 +122,15 @@ export async function findGrantedRecord(db: Db, sealer: Sealer, model: string, i
   return opened(sealer, model, row);
 }
 
+const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
+  row === undefined
+    ? undefined
+    : {
+        payload: JSON.parse(sealer.open(recordPlace(model, row.key_sha256), row.payload)) as Record<string, unknown>,
+        key: row.key_sha256.toString("hex"),
+        consumedAt: row.consumed_at,
+      };
+
 /**
  * Marks a record as used, which succeeds once: of several concurrent callers one succeeds. The others get its grant,
  * and that it was used before.
@@ -163,3 +162,61 @@ export async function useRecord(
 export async function dropRecord(db: Db, model: string, id: string): Promise<void> {
   await db.deleteFrom("auth_records").where("model", "=", model).where("key_sha256", "=", sha256(id)).execute();
 }
+
+/** Records of other capabilities, which seal and open the payloads themselves. `key` is a secret: its hash is stored. */
+type Place = { model: string; key: string };
+
+/** Replaces a record with the same key. */
+export async function saveSealedRecord(
+  db: Db | Tx,
+  { model, key, person, payload, expiresAt }: Place & { person: Person | undefined; payload: string; expiresAt: Date },
+): Promise<void> {
+  const row = {
+    account_id: person?.accountId ?? null,
+    user_id: person?.userId ?? null,
+    payload,
+    expires_at: expiresAt,
+  };
+  await db
+    .insertInto("auth_records")
+    .values({ model, key_sha256: sha256(key), app_grant_id: null, uid_sha256: null, consumed_at: null, ...row })
+    .onConflict((conflict) => conflict.columns(["model", "key_sha256"]).doUpdateSet(row))
+    .execute();
+}
+
+/** Keeps those of a person that expire last. */
+export async function dropOlderRecords(
+  tx: Tx,
+  { model, person, kept, now }: { model: string; person: Person; kept: number; now: Date },
+): Promise<void> {
+  const ofPerson = tx
+    .selectFrom("auth_records")
+    .where("model", "=", model)
+    .where("account_id", "=", person.accountId)
+    .where("user_id", "=", person.userId)
+    .where("expires_at", ">", now);
+  await tx
+    .deleteFrom("auth_records")
+    .where("model", "=", model)
+    .where("key_sha256", "in", ofPerson.select("key_sha256").orderBy("expires_at", "desc").offset(kept))
+    .execute();
+}
+
+/** Keeps its expiry. */
+export async function rewriteSealedRecord(tx: Tx, { model, key }: Place, payload: string): Promise<void> {
+  await tx
+    .updateTable("auth_records")
+    .set({ payload })
+    .where("model", "=", model)
+    .where("key_sha256", "=", sha256(key))
+    .execute();
+}
+
+/** Of two concurrent callers, one gets the record. It may have expired. */
+export const takeSealedRecord = (db: Db | Tx, { model, key }: Place) =>
+  db
+    .deleteFrom("auth_records")
+    .where("model", "=", model)
+    .where("key_sha256", "=", sha256(key))
+    .returning(["account_id", "user_id", "payload", "expires_at"])
+    .executeTakeFirst();

@@ -1,4 +1,4 @@
-import { redirects } from "@moorage/contract/testing";
+import { redirects } from "@moorage/testkit/redirects.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Auth, authorize, authorizePath, startAuth } from "../testing/auth.ts";
 import { newWorld, type World } from "../testing/world.ts";

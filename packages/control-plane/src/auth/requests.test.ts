@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readAuthorizeQuery, readTokenForm } from "./requests.ts";
+import { clientIdIn, readAuthorizeQuery, readTokenForm } from "./routes.ts";
 
 test("scope and scopes are equivalent, in any spelling", () => {
   expect(readAuthorizeQuery("scopes=linodes:read_only,account:read_only&state=x%26y")).toBe(
@@ -22,4 +22,12 @@ test("a response mode other than query becomes an unknown one", () => {
 test("a form without a grant type exchanges a code", () => {
   expect(readTokenForm(new URLSearchParams("code=1")).get("grant_type")).toBe("authorization_code");
   expect(readTokenForm(new URLSearchParams("grant_type=refresh_token")).get("grant_type")).toBe("refresh_token");
+});
+
+test("a client names itself in the header or in the form", () => {
+  const form = new URLSearchParams({ client_id: "in-form" });
+  expect(clientIdIn(undefined, form)).toBe("in-form");
+  expect(clientIdIn("Bearer abc", form)).toBe("in-form");
+  expect(clientIdIn(`Basic ${Buffer.from("in-header:secret").toString("base64")}`, form)).toBe("in-header");
+  expect(clientIdIn(undefined, new URLSearchParams())).toBe("");
 });

@@ -3,15 +3,14 @@ import { errors, type Interaction as Kept, type Provider } from "oidc-provider";
 import { DomainError } from "#platform/errors.ts";
 import type { AdapterDeps } from "./adapter.ts";
 import { type Consent, openAppGrant } from "./app-grant-store.ts";
-import { hasThumbnail } from "./client-store.ts";
-import { COMMAND_LINE, labelOf, machineOf } from "./command-line.ts";
+import { hasThumbnail, nameOfOwner, ownOf } from "./client-metadata.ts";
 import { openCommandLineGrant } from "./command-line-grants.ts";
+import { COMMAND_LINE, labelOf, machineOf } from "./command-line.ts";
 import type { CommandLineLogin, Interaction, Interactions, Person } from "./interactions.ts";
-import { lifetimes } from "./lifetimes.ts";
 import { nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
-import { allowFormTarget, type PageSettings } from "./page-headers.ts";
-import { OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
+import { lifetimes, OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
 import { ofApi } from "./scopes.ts";
+import { allowFormTarget, type PageSettings } from "./server.ts";
 import { oauthTexts, texts } from "./texts.ts";
 
 export type InteractionDeps = AdapterDeps & {
@@ -161,6 +160,9 @@ async function appOf({ db, provider, publicUrl }: InteractionDeps, kept: Kept): 
     label: client.clientName ?? "",
     thumbnailUrl: publicUrl !== undefined && (await hasThumbnail(db, id)) ? thumbnail : null,
     redirectsTo: paramOf(kept, "redirect_uri"),
+    accountId: ownOf(client).account_id,
+    owner: await nameOfOwner(db, client),
+    verified: ownOf(client).verified,
   };
 }
 

@@ -3,8 +3,8 @@ import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { type Auth, authorizePath, codeFor, exchange, startAuth, type Tokens, tokensFor } from "../testing/auth.ts";
 import { newWorld, type World } from "../testing/world.ts";
+import { findSigningKey } from "./authorization-server.ts";
 import { DEVICE_GRANT } from "./command-line.ts";
-import { findSigningKey } from "./keys.ts";
 import { createAuthSweep } from "./sweep.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { DomainError } from "#platform/errors.ts";
-import { TooManyRequests } from "#platform/limits/rate-headers.ts";
+import { TooManyRequests } from "#platform/limits/caller.ts";
 import { createPageServer } from "./server.ts";
 
 const pages = {

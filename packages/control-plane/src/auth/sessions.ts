@@ -5,6 +5,10 @@ import type { Person } from "./interactions.ts";
 /** Apps keep their access; it is revoked under /profile/apps. */
 const ofApps = ["AuthorizationCode", "RefreshToken"];
 
+/** Also those of apps: every session, code and refresh token of the account's users ends. */
+export const dropAllRecords = (tx: Tx, accountId: number): Promise<unknown> =>
+  tx.deleteFrom("auth_records").where("account_id", "=", accountId).execute();
+
 /** Ends every session of this person except the named one, and sign-ins in progress in them. */
 export async function endSessions(tx: Tx, { accountId, userId }: Person, exceptUid?: string): Promise<void> {
   await tx

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { sweepAppTokens } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
@@ -12,16 +13,19 @@ export const createAuthSweep =
   async (): Promise<void> => {
     const now = clock();
     const aDayAgo = new Date(now.getTime() - GRANTS_KEPT_MS);
-    const due = [
-      { table: sql.table("auth_records"), over: sql`expires_at <= ${now}` },
-      { table: sql.table("tokens"), over: sql`app_grant_id is not null and expires_at <= ${now}` },
-      { table: sql.table("app_grants"), over: sql`expires_at <= ${aDayAgo}` },
-    ];
-    for (const { table, over } of due)
-      await deleteInBatches(
-        db,
-        (most) => sql`delete from ${table} where ctid = any(array(
-          select ctid from ${table} where ${over} order by expires_at limit ${most} for update skip locked))`,
-        batch,
-      );
+    await deleteInBatches(
+      db,
+      (most) => sql`delete from auth_records where ctid = any(array(
+        select ctid from auth_records where expires_at <= ${now}
+        order by expires_at limit ${most} for update skip locked))`,
+      batch,
+    );
+    await sweepAppTokens(db, now, batch);
+    await deleteInBatches(
+      db,
+      (most) => sql`delete from app_grants where ctid = any(array(
+        select ctid from app_grants where expires_at <= ${aDayAgo}
+        order by expires_at limit ${most} for update skip locked))`,
+      batch,
+    );
   };

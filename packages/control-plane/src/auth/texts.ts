@@ -43,7 +43,8 @@ export const oauthTexts = defineTexts("oauth", {
   clientUnknown: text(() => "The app was never registered here, or it was deleted, disabled or suspended."),
   redirectNotRegisteredTitle: text(() => "This app cannot be used"),
   redirectNotRegistered: text(
-    () => "The app requested a redirect to an address that it has not registered. The app got no access.",
+    () =>
+      "The app requested a redirect to an address that it has not registered. The app got no access. Report this to the makers of the app.",
   ),
   failedTitle: text(() => "The server failed"),
   failed: text(() => "The server could not process the request of the app. The app got no access. Try again."),

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { limitConcurrency } from "#platform/limit-concurrency.ts";
+import { limitConcurrency } from "#platform/limits/limit-concurrency.ts";
 import type { PdfOrder } from "./invoice-pdf.ts";
 
 /**

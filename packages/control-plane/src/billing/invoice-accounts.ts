@@ -1,11 +1,11 @@
 import { sql } from "kysely";
-import { audit } from "#platform/audit.ts";
+import { setInvoicedThrough } from "#identity/index.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { type InvoiceItemRow, type InvoiceRow, insertInvoices, insertItems, takeNumbers } from "./invoice-store.ts";
-import { balancesOf, postInvoices } from "./ledger-store.ts";
-import { type AccountRow, billToOf, rateOpenMonths } from "./open-months.ts";
-import type { RatedMonth } from "./rate-months.ts";
-import { notifyBalances } from "./notify-balance.ts";
+import { insertInvoices, insertItems, type InvoiceItemRow, type InvoiceRow, takeNumbers } from "./invoice-store.ts";
+import { balancesOf, notifyBalances, postInvoices } from "./ledger.ts";
+import { endOf, monthOf, startOf } from "./months.ts";
+import { type AccountRow, billToOf, type RatedMonth, rateOpenMonths } from "./open-months.ts";
 
 /** The balance of an account after its invoice. */
 export type Owed = { accountId: number; amountMicros: number };
@@ -46,6 +46,16 @@ export async function closeBilling(tx: Tx, accountId: number, cutoff: Date, at: 
   return invoices.at(-1)?.id;
 }
 
+/**
+ * For an account that is reopened. The month in which it was closed has its final invoice, and there is one invoice per
+ * month: the rest of that month is free, and the next month is billed as usual.
+ */
+export async function reopenBilling(tx: Tx, account: { id: number; invoiced_through: Date }): Promise<void> {
+  const month = monthOf(account.invoiced_through);
+  if (account.invoiced_through.getTime() === startOf(month).getTime()) return;
+  await setInvoicedThrough(tx, [account.id], endOf(month));
+}
+
 /** In the order of their ids, which is the lock order. Rows that reference them can still be written. */
 const lockAccounts = (tx: Tx, ids: readonly number[], until: Date): Promise<AccountRow[]> =>
   tx
@@ -81,11 +91,11 @@ async function writeInvoices(
     ),
   );
   await postInvoices(tx, invoices, at);
-  await tx
-    .updateTable("accounts")
-    .set({ invoiced_through: until })
-    .where("id", "=", sql<number>`any(${accounts.map(({ id }) => id)}::bigint[])`)
-    .execute();
+  await setInvoicedThrough(
+    tx,
+    accounts.map(({ id }) => id),
+    until,
+  );
   return invoices;
 }
 

@@ -1,9 +1,9 @@
 import type { Invoice } from "@moorage/contract";
+import { textOfPdf } from "@moorage/testkit/pdf-text.ts";
 import { expect, test } from "vitest";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
-import { textOfPdf } from "#testing/pdf-text.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { postPayment } from "./post-cash.ts";
+import { postPayment } from "./ledger.ts";
 
 async function invoicedWorld(
   labels: readonly string[],

@@ -1,10 +1,9 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
 export type InvoiceRow = Selectable<Tables["invoices"]>;
 export type InvoiceItemRow = Selectable<Tables["invoice_items"]>;
@@ -63,19 +62,22 @@ export async function takeNumbers(tx: Tx, count: number): Promise<number[]> {
 }
 
 export const insertInvoices = (tx: Tx, rows: readonly InvoiceRow[]): Promise<unknown> =>
-  insertAll(tx, "invoices", rows);
+  insertAll(tx, sql`insert into invoices`, sql`null::invoices`, rows);
 
 export const insertItems = (tx: Tx, rows: readonly InvoiceItemRow[]): Promise<unknown> =>
-  insertAll(tx, "invoice_items", rows);
+  insertAll(tx, sql`insert into invoice_items`, sql`null::invoice_items`, rows);
 
 /** One statement for all rows: as JSON they are a single parameter. */
-async function insertAll(tx: Tx, table: "invoices" | "invoice_items", rows: readonly object[]): Promise<void> {
+async function insertAll(
+  tx: Tx,
+  inserting: RawBuilder<unknown>,
+  rowType: RawBuilder<unknown>,
+  rows: readonly object[],
+): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
   const names = sql.join(Object.keys(first).map((name) => sql.ref(name)));
   await sql`
-    insert into ${sql.table(table)} (${names})
-    select ${names} from jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb)`.execute(
-    tx,
-  );
+    ${inserting} (${names})
+    select ${names} from jsonb_populate_recordset(${rowType}, ${JSON.stringify(rows)}::jsonb)`.execute(tx);
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 import { closeBilling } from "./invoice-accounts.ts";
-import { verifyLedger } from "./verify-ledger.ts";
+import { verifyLedger } from "./ledger.ts";
 
 type Page<T> = { data: T[]; results: number };
 const INVOICES = "/v4/account/invoices";

@@ -5,10 +5,8 @@ import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { estimate, viewCredits } from "./estimate.ts";
 import { closeBilling } from "./invoice-accounts.ts";
-import { balanceOf } from "./ledger-store.ts";
-import { postPayment, postRefund } from "./post-cash.ts";
+import { balanceOf, postPayment, postRefund, verifyLedger } from "./ledger.ts";
 import { texts } from "./texts.ts";
-import { verifyLedger } from "./verify-ledger.ts";
 
 async function owingWorld() {
   const world = await newWorld();

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { setPrice, used } from "#testing/invoiced.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { runBillingBatch } from "./run-billing-batch.ts";
-import { createInvoiceActivities } from "./invoice-activities.ts";
+import { createInvoiceActivities, runBillingBatch } from "./invoice-activities.ts";
+import { verifyLedger } from "./ledger.ts";
 import { createMonthEndJob, workflowIdOfRun } from "./month-end.ts";
-import { verifyLedger } from "./verify-ledger.ts";
 
 /** Temporal is down: nothing listens here. Without interceptors a call is not retried. */
 const down = new Client({

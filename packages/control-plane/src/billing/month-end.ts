@@ -1,9 +1,9 @@
-import { type Client, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import { step } from "@moorage/crash-points";
+import { type Client, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import { requireCurrent, TASK_QUEUE } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact } from "#platform/db/database.ts";
+import type { EachDue } from "#platform/each-due.ts";
 import { findFirstAccount, findLastMonth, insertRuns, openRuns, type RunKey } from "./billing-run-store.ts";
 import { endOf, type Month, monthAfter, monthOf } from "./months.ts";
 
@@ -13,6 +13,7 @@ const [CUT, START] = monthEndSteps;
 export type MonthEndDeps = {
   db: Db;
   clock: Clock;
+  eachDue: EachDue;
   temporal: Client;
   invoiceDelaySeconds: number;
   /** How many accounts one workflow invoices. */
@@ -23,18 +24,24 @@ export type MonthEndDeps = {
  * After a month's end: splits the accounts into runs, and starts a workflow for every open run. The row decides whether
  * a run is done, so a workflow that was lost, or whose result was lost, is simply started again.
  */
-export const createMonthEndJob = (deps: MonthEndDeps) => async (): Promise<void> => {
+export const createMonthEndJob = (deps: MonthEndDeps) => {
   const { db, clock, temporal, accountsEach } = deps;
-  // More than one, if no worker ran when a month ended.
-  for (let month = await monthToEnd(deps); month !== undefined; month = await monthToEnd(deps)) {
-    const ended = month;
-    await transact(db, CUT, async (tx) => {
-      await requireCurrent(tx);
-      await insertRuns(tx, ended, accountsEach, clock());
-    });
-  }
-  for (const { month, first_account } of await openRuns(db))
-    await step(START, () => startRun(temporal, { month, firstAccount: first_account }));
+  const each = deps.eachDue("monthEnd", "run");
+  return async (): Promise<void> => {
+    // More than one, if no worker ran when a month ended.
+    for (let month = await monthToEnd(deps); month !== undefined; month = await monthToEnd(deps)) {
+      const ended = month;
+      await transact(db, CUT, async (tx) => {
+        await requireCurrent(tx);
+        await insertRuns(tx, ended, accountsEach, clock());
+      });
+    }
+    const runs = (await openRuns(db)).map(({ month, first_account }) => ({ month, firstAccount: first_account }));
+    await each.run(
+      runs.map((run) => ({ ...run, id: workflowIdOfRun(run) })),
+      (run) => step(START, () => startRun(temporal, run)),
+    );
+  };
 };
 
 /**

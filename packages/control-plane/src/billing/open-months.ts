@@ -1,11 +1,13 @@
 import type { Selectable } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { BillTo, Tables } from "#platform/db/tables.ts";
-import { monthOf, startOf } from "./months.ts";
-import { type RatedMonth, rateMonths } from "./rate-months.ts";
-import { readRatingData } from "./rating-input-store.ts";
+import { type Month, monthOf, monthsOf, startOf } from "./months.ts";
+import { rate } from "./rate.ts";
+import { type RatingData, readRatingData } from "./rating-input-store.ts";
+import type { Credit, Period, RatedInvoice, RatingInput } from "./rating.ts";
 
 export type AccountRow = Selectable<Tables["accounts"]>;
+export type RatedMonth = { month: Month; period: Period; rated: RatedInvoice };
 
 /**
  * Rates what is not invoiced yet, month by month. The result is stable only while the caller holds the accounts' locks.
@@ -45,4 +47,30 @@ export const billToOf = (account: AccountRow): BillTo => ({
   country: account.country,
   tax_id: account.tax_id,
   email: account.contact_email ?? account.email,
+});
+
+/**
+ * Rates the months of an account in order: what a credit paid in one month is not available in the next. Months without
+ * usage are left out.
+ */
+export function rateMonths(
+  ratingData: RatingData,
+  billTo: RatingInput["billTo"],
+  since: Date,
+  until: Date,
+): RatedMonth[] {
+  let { credits } = ratingData;
+  return monthsOf(since, until).flatMap(({ month, period }) => {
+    const rated = rate({ ...ratingData, taxRates: ratingData.taxRates.get(month) ?? [], credits, billTo, period });
+    credits = credits.map((credit) => used(credit, rated));
+    return rated.lines.length === 0 ? [] : [{ month, period, rated }];
+  });
+}
+
+const used = (credit: Credit, { lines }: RatedInvoice): Credit => ({
+  ...credit,
+  used_micros: lines.reduce(
+    (sum, { credit_id, amount_micros }) => (credit_id === credit.id ? sum - amount_micros : sum),
+    credit.used_micros,
+  ),
 });

@@ -52,14 +52,14 @@ async function withMistake(file: string, line: string, mistake: string) {
 }
 
 test.each([
-  ["half a cent goes down", "rate-cents.ts", "const HALF_CENT = 5_000;", "const HALF_CENT = 4_999;"],
-  ["a tax is cut, not rounded", "rate-cents.ts", "* ppm + MILLION / 2;", "* ppm;"],
-  ["the month is capped by line only", "rate-resource.ts", "Math.min(amountOf(stretch), left)", "amountOf(stretch)"],
-  ["a cap is rounded up", "rate-resource.ts", "=> wholeCents(monthlyMicros)", "=> roundToCents(monthlyMicros)"],
+  ["half a cent goes down", "rate.ts", "const HALF_CENT = 5_000;", "const HALF_CENT = 4_999;"],
+  ["a tax is cut, not rounded", "rate.ts", "* ppm + MILLION / 2;", "* ppm;"],
+  ["the month is capped by line only", "rate.ts", "Math.min(amountOf(stretch), left)", "amountOf(stretch)"],
+  ["a cap is rounded up", "rate.ts", "=> wholeCents(monthlyMicros)", "=> roundToCents(monthlyMicros)"],
   ["an end at a full hour begins it", "rate-hours.ts", "Math.ceil(end / HOUR_MS)", "Math.floor(end / HOUR_MS) + 1"],
   ["a shared hour is counted twice", "rate-hours.ts", "const shared = last.to - next.from;", "const shared = 0;"],
   ["a shared hour is the later one's", "rate-hours.ts", "next.hourlyMicros <= last.hourlyMicros", "false"],
-  ["credit is given again", "rate-credits.ts", "credit.credit_micros - credit.used_micros", "credit.credit_micros"],
+  ["credit is given again", "rate.ts", "credit.credit_micros - credit.used_micros", "credit.credit_micros"],
 ])("a planted mistake is found: %s", async (_what, file, line, mistake) => {
   await using planted = await withMistake(file, line, mistake);
 

@@ -1,11 +1,11 @@
 import type { Db } from "#platform/db/database.ts";
 import { findItems, type InvoiceRow } from "./invoice-store.ts";
 import { startOf } from "./months.ts";
-import { rateMonths } from "./rate-months.ts";
+import { rateMonths } from "./open-months.ts";
 import { readRatingData } from "./rating-input-store.ts";
 import type { RatedInvoice } from "./rating.ts";
 
-export type Difference = { what: string; invoiced: string; rated: string };
+type Difference = { what: string; invoiced: string; rated: string };
 
 /** Rates an invoice's month again and compares it with the invoice. Any difference is a fault. */
 export async function rerate(db: Db, invoice: InvoiceRow): Promise<Difference[]> {

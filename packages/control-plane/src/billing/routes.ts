@@ -1,14 +1,13 @@
 import { downloadInvoiceCsv, downloadInvoicePdf, listInvoiceItems, listInvoices, viewInvoice } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
+import type { Principal } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
-import { csvOf } from "./invoice-csv.ts";
 import { createPdfDrawer } from "./draw-pdf.ts";
 import { findLedger, paymentOf } from "./invoice-payment.ts";
 import type { Issuer } from "./invoice-pdf.ts";
-import { ratesOf } from "./invoice-rates.ts";
 import { findInvoice, findItems, listInvoicePage, listItemPage } from "./invoice-store.ts";
-import { viewOfInvoice, viewOfItem } from "./view.ts";
+import { csvOf, ratesOf, viewOfInvoice, viewOfItem } from "./view.ts";
 
 export type BillingRouteDeps = RouteDeps & { issuer: Issuer };
 type Call = { principal: Principal; params: { invoiceId: number } };

@@ -1,3 +1,4 @@
+import { toTimestamp } from "@moorage/contract";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import type { TaxRate } from "./rating.ts";
@@ -40,7 +41,7 @@ export async function setTax(
   rate: NewRate,
   { from, now }: { from: Date; now: Date },
 ): Promise<TaxRate> {
-  if (from < now) throw invalid("from", texts.taxChangeTooEarly({ earliest: now.toISOString() }));
+  if (from < now) throw invalid("from", texts.taxChangeTooEarly({ now: toTimestamp(now) }));
   await close(tx, key, from);
   const next = (await versionsOf(tx, key)).find(({ valid_from }) => valid_from > from);
   const version = { ...key, valid_from: from, valid_until: next?.valid_from ?? null, ...rate };
@@ -54,7 +55,7 @@ export async function setTax(
 
 /** Ends a tax from now or later on; later rates are dropped. */
 export async function endTax(tx: Tx, key: TaxKey, { at, now }: { at: Date; now: Date }): Promise<TaxRate[]> {
-  if (at < now) throw invalid("at", texts.taxChangeTooEarly({ earliest: now.toISOString() }));
+  if (at < now) throw invalid("at", texts.taxChangeTooEarly({ now: toTimestamp(now) }));
   const versions = await versionsOf(tx, key);
   if (!versions.some(({ valid_until }) => valid_until === null || valid_until > at))
     throw new DomainError("not-found", {

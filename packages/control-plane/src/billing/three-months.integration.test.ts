@@ -8,8 +8,8 @@ import { expect, test } from "vitest";
 import { INSTANCES } from "#testing/active-database.ts";
 import { endMonth } from "#testing/invoiced.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
+import { verifyLedger } from "./ledger.ts";
 import { germany, prices, quebec } from "./testing/three-months.ts";
-import { verifyLedger } from "./verify-ledger.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Database = { url: string };

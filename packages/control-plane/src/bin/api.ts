@@ -1,31 +1,39 @@
+import { announceReady } from "@moorage/contract/process";
 import { announceSteps } from "@moorage/crash-points";
 import { cancelSteps } from "#account/index.ts";
+import { issuerOf } from "#billing/settings.ts";
 import { apiSteps, createPrometheus } from "#databases/index.ts";
-import { imageApiSteps, imageSettingsOf, imageStoresOf } from "#images/index.ts";
+import { archiveSettings } from "#databases/model/settings.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
-import {
-  archiveSettingsOf,
-  imageServerAddressOf,
-  issuerOf,
-  readConfig,
-  readDatabaseCa,
-  readKeyRing,
-  required,
-} from "#platform/config.ts";
-import { createIdempotencySecrets } from "#platform/http/idempotency.ts";
-import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
+import { imageServerAddressOf } from "#image-server/settings.ts";
+import { imageApiSteps, imageSettingsOf, imageStoresOf } from "#images/index.ts";
+import { chargeSteps } from "#payments/index.ts";
+import { readConfig, readDatabaseCa, readKeyRing } from "#platform/config.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
+import { createIdempotencySecrets } from "#platform/http/idempotency.ts";
+import { composeRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
-import { chargeSteps } from "#payments/index.ts";
-import { createPasswordLinks } from "#sign-in/password-links.ts";
+import { createPasswordLinks } from "#sign-in/choose-password.ts";
 import { acceptSteps } from "#transfers/index.ts";
 import { createCardAdmission, createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
-import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
 import { composeProvider } from "../compose-payments.ts";
+import {
+  composeBase,
+  composeDatabase,
+  composeSealer,
+  composeServing,
+  composeShare,
+  composeTelemetry,
+  jobTimeouts,
+  requestTimeouts,
+} from "../compose.ts";
+import { processSettings } from "../process-settings.ts";
 
-const config = readConfig();
-const base = composeBase("api", config);
+const OPERATOR_CONNECTIONS = 4;
+
+const config = readConfig(processSettings.api);
+const base = composeBase("api", config, requestTimeouts(config));
 const { log, db, clock } = base;
 const { metrics, tracing } = await composeTelemetry("api", config, base);
 const sealer = composeSealer(config);
@@ -36,7 +44,7 @@ const listening = listen(config.DATABASE_URL, "identity", log, {
   onDisconnect: () => tokens.close(),
 });
 const limiter = composeRateLimiter(config, log);
-const serving = composeServing(config, base);
+const serving = { ...composeServing(config, base), share: composeShare(config) };
 const given: GivenDeps = {
   db,
   clock,
@@ -66,6 +74,7 @@ const given: GivenDeps = {
   idempotencySecrets: createIdempotencySecrets(readKeyRing(config)),
   provider: composeProvider(config),
   cardsRaw: config.MOORAGE_CARDS_RAW,
+  invitationsPerDay: config.MOORAGE_INVITATIONS_PER_DAY,
   cardsPerDay: config.MOORAGE_CARDS_PER_DAY,
   images: imageSettingsOf(config),
   imageStores: imageStoresOf(config),
@@ -74,19 +83,22 @@ const tenants = createTenantApi(log, given, serving);
 const admissionKey = config.MOORAGE_CARDS_ADMISSION_KEY;
 const cardAdmission =
   admissionKey === undefined ? undefined : createCardAdmission(log, given, { ...serving, admissionKey });
+// Tenants' requests cannot take the operator's connections, and the operator's commands may take longer.
+const own = composeDatabase(config.DATABASE_URL, log, jobTimeouts(config), OPERATOR_CONNECTIONS);
+tracing?.watchPool(own.pool);
 const operators = createOperatorApi(log, {
-  db,
+  db: own.db,
   clock,
   sealer,
   zone: config.MOORAGE_ZONE,
-  archive: archiveSettingsOf(config),
+  archive: archiveSettings,
   undeleteDays: config.MOORAGE_UNDELETE_DAYS,
   restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
   makePasswordLink:
     config.MOORAGE_AUTH_URL === undefined
       ? undefined
       : createPasswordLinks({ clock, authUrl: config.MOORAGE_AUTH_URL }),
-  operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
+  operatorTokenSha256: config.MOORAGE_OPERATOR_TOKEN_SHA256,
   imageServer: imageServerAddressOf(config),
   images: given.images,
 });
@@ -104,6 +116,7 @@ await cardAdmission?.listen(config.MOORAGE_CARDS_ADMISSION_LISTEN);
 onShutdown(log, async () => {
   await Promise.all([tenants.close(), cardAdmission?.close(), operators.close(), listening.close()]);
   limiter.close();
-  await db.destroy();
+  await Promise.all([base.close(), own.db.destroy()]);
   await tracing?.close();
 });
+await announceReady(log);

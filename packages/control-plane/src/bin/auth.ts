@@ -1,19 +1,21 @@
-import { readConfig, readKeyRing, required } from "#platform/config.ts";
+import { announceReady } from "@moorage/contract/process";
+import { readConfig, readKeyRing } from "#platform/config.ts";
 import { createServer } from "#platform/http/server.ts";
-import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
-import { createSharedLimits } from "#platform/limits/shared-limits.ts";
+import { composeRateLimiter } from "#platform/limits/rate-limiter.ts";
+import { composeSharedLimits } from "#platform/limits/shared-limits.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { createThrottle } from "#sign-in/index.ts";
 import { createAuthServer } from "../auth.ts";
-import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
+import { composeBase, composeSealer, composeServing, composeTelemetry, requestTimeouts } from "../compose.ts";
+import { processSettings } from "../process-settings.ts";
 
-const config = readConfig();
-const base = composeBase("auth", config);
+const config = readConfig(processSettings.auth);
+const base = composeBase("auth", config, requestTimeouts(config));
 const { log, db, clock } = base;
 const { metrics, tracing } = await composeTelemetry("auth", config, base);
 const limiter = composeRateLimiter(config, log);
-const throttle = createThrottle({ shared: createSharedLimits(config.VALKEY_URL, log), log });
+const throttle = createThrottle({ shared: composeSharedLimits(config, log), log });
 const app = await createAuthServer(
   log,
   {
@@ -23,7 +25,7 @@ const app = await createAuthServer(
     keyRing: readKeyRing(config),
     limiter,
     throttle,
-    authUrl: required(config, "MOORAGE_AUTH_URL"),
+    authUrl: config.MOORAGE_AUTH_URL,
     publicUrl: config.MOORAGE_PUBLIC_URL,
   },
   composeServing(config, base),
@@ -40,6 +42,7 @@ onShutdown(log, async () => {
   await Promise.all([app.close(), scraped.close()]);
   limiter.close();
   throttle.close();
-  await db.destroy();
+  await base.close();
   await tracing?.close();
 });
+await announceReady(log);

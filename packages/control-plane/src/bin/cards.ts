@@ -1,15 +1,17 @@
+import { announceReady } from "@moorage/contract/process";
 import { createCardsServer, createHttpCardAdmission, requireNoCoreDumps } from "#cards/index.ts";
 import { createStripe, createStripeVault } from "#payment-provider/index.ts";
 import { systemClock } from "#platform/clock.ts";
-import { readCardsConfig } from "#platform/config.ts";
+import { readConfig } from "#platform/config.ts";
 import { withoutText } from "#platform/http/request-log.ts";
 import { createServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { createMetrics, serveMetrics } from "#platform/telemetry/metrics.ts";
 import { startTracing } from "#platform/telemetry/tracing.ts";
+import { processSettings } from "../process-settings.ts";
 
-const config = readCardsConfig();
+const config = readConfig(processSettings.cards);
 const log = createLog("cards", config.LOG_LEVEL);
 requireNoCoreDumps();
 // Node would print the error with all of its data.
@@ -55,3 +57,4 @@ onShutdown(log, async () => {
   await Promise.all([app.close(), scraped.close()]);
   await tracing?.close();
 });
+await announceReady(log);

@@ -1,30 +1,35 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { HOST_CERTIFICATE_DAYS } from "@moorage/contract/agent";
+import { announceReady } from "@moorage/contract/process";
 import { announceSteps } from "@moorage/crash-points";
-import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
-import { createArchiveCalls, createSecretsOf } from "#databases/index.ts";
+import { createArchiveCalls, createArchiveLock, createClusterSecretOf, createSecretsOf } from "#databases/index.ts";
 import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes, gatewaySteps } from "#fleet/gateway.ts";
+import { addSharedCertificatesGauge } from "#fleet/host-sources.ts";
+import { createWakeups } from "#fleet/poll-desired.ts";
 import { createSamples } from "#fleet/samples.ts";
-import { createWakeups } from "#fleet/wakeups.ts";
 import { createCaptureCalls, imageStoresOf } from "#images/index.ts";
-import { readConfig, required } from "#platform/config.ts";
+import { readConfig } from "#platform/config.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
 import { objectsOf } from "#platform/objects.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { composeBase, composeSealer, composeTelemetry, jobTimeouts } from "../compose.ts";
+import { processSettings } from "../process-settings.ts";
 
-const config = readConfig();
-const base = composeBase("fleet", config);
+const config = readConfig(processSettings.fleet);
+const base = composeBase("fleet", config, jobTimeouts(config));
 const { log, db, clock } = base;
 const { metrics, tracing } = await composeTelemetry("fleet", config, base);
+addSharedCertificatesGauge(metrics.registry, base);
 const reader =
   (folder: string) =>
   (file: string): string =>
     readFileSync(join(folder, file), "utf8");
-const tls = reader(required(config, "MOORAGE_FLEET_TLS_DIR"));
-const databaseCa = reader(required(config, "MOORAGE_DATABASE_CA_DIR"));
+const tls = reader(config.MOORAGE_FLEET_TLS_DIR);
+const databaseCa = reader(config.MOORAGE_DATABASE_CA_DIR);
 const sealer = composeSealer(config);
 const objects = objectsOf(config);
 const imageStores = imageStoresOf(config);
@@ -49,6 +54,8 @@ const app = createServer(log, {
 gatewayRoutes(app, {
   db,
   clock,
+  sealer,
+  certificateDays: HOST_CERTIFICATE_DAYS,
   ca: await createCertificateAuthority(tls("ca.pem"), tls("ca.key")),
   databaseCa: await createCertificateAuthority(databaseCa("ca.pem"), databaseCa("ca.key")),
   wakeups,
@@ -56,7 +63,8 @@ gatewayRoutes(app, {
   nudgeRelay: createNudge(db, "relay", log),
   closing: closing.signal,
   secretsOf: createSecretsOf({ db, sealer }),
-  archive: createArchiveCalls({ db, clock, objects, sealer }),
+  clusterSecretOf: createClusterSecretOf({ db, sealer }),
+  archive: createArchiveCalls({ db, clock, objects, lock: createArchiveLock(objects, config), sealer }),
   captures: createCaptureCalls({ db, clock, imageStores }),
 });
 
@@ -75,6 +83,7 @@ onShutdown(log, async () => {
   await hostListener.close();
   objects.close();
   imageStores.close();
-  await db.destroy();
+  await base.close();
   await tracing?.close();
 });
+await announceReady(log);

@@ -1,38 +1,44 @@
+import { announceReady } from "@moorage/contract/process";
 import { announceSteps } from "@moorage/crash-points";
-import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { Worker } from "@temporalio/worker";
+import { addReplacementsGauge } from "#databases/index.ts";
+import { derivationSecret } from "#fleet/index.ts";
 import { requireImporter } from "#images/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
 import { readConfig } from "#platform/config.ts";
+import { createEachDue } from "#platform/each-due.ts";
 import { createServer } from "#platform/http/server.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { addStuckGauge } from "#platform/telemetry/stuck-gauge.ts";
 import { countStarts } from "#platform/telemetry/workflow-starts.ts";
-import { activityStep, activitySteps } from "#platform/temporal/activity-steps.ts";
-import { bundleWorkflows } from "#platform/temporal/bundle.ts";
-import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
-import { ensureNamespace } from "#platform/temporal/namespace.ts";
-import { runWorker } from "#platform/temporal/run-worker.ts";
+import { workflowBundle } from "#platform/temporal/bundle.ts";
+import { connectClient, connectWorker, ensureNamespace, temporalServerOf } from "#platform/temporal/connection.ts";
+import { activityStep, activitySteps, passLogs, runWorker, workerHealth } from "#platform/temporal/run-worker.ts";
 import { activitiesOf, type WorkerPart } from "#platform/worker-part.ts";
-import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import { composeMail } from "../compose-mail.ts";
+import { composeStores } from "../compose-stores.ts";
 import { composeWorkerParts } from "../compose-worker.ts";
+import { composeBase, composeSealer, composeTelemetry, jobTimeouts } from "../compose.ts";
+import { processSettings } from "../process-settings.ts";
 
-const config = readConfig();
-const base = composeBase("worker", config);
-const { log, db } = base;
+const config = readConfig(processSettings.worker);
+const base = composeBase("worker", config, jobTimeouts(config));
+const { log } = base;
 const { metrics, tracing } = await composeTelemetry("worker", config, base);
-Runtime.install({
-  logger: new DefaultLogger("WARN", ({ message, meta: { error, ...meta } = {} }) =>
-    log.warn({ ...meta, err: error }, message),
-  ),
-});
+passLogs(log);
 await requireImporter();
-const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
+const temporal = countStarts(metrics.registry, await connectClient(temporalServerOf(config)));
 const sealer = composeSealer(config);
+await derivationSecret(base.db, sealer);
 
-const parts = composeWorkerParts(config, { ...base, temporal, sealer });
+const { eachDue, stuck } = createEachDue(base);
+addStuckGauge(metrics.registry, stuck);
+addReplacementsGauge(metrics.registry, { ...base, silentHostsPercent: config.MOORAGE_SILENT_HOSTS_PERCENT });
+const stores = composeStores(config, { log, registry: metrics.registry });
+const parts = composeWorkerParts(config, { ...base, ...stores, temporal, sealer, eachDue });
 const all: readonly WorkerPart[] = Object.values(parts);
 const activities = activitiesOf(parts);
 announceSteps("worker", [
@@ -43,9 +49,7 @@ announceSteps("worker", [
 
 let worker: Worker | undefined;
 const server = createServer(log);
-server.get("/health", async (_request, reply) =>
-  worker?.getState() === "RUNNING" ? { status: "ok" } : reply.status(503).send({ status: "waiting for Temporal" }),
-);
+workerHealth(server, () => worker);
 serveMetrics(server, metrics);
 // These do not need Temporal: they continue while it is down, and reconnect when it is back.
 const running = [
@@ -65,19 +69,19 @@ onShutdown(log, async () => {
   await tracing?.close();
 });
 
-const bundle = config.MOORAGE_WORKFLOW_BUNDLE;
-const workflowBundle = bundle === undefined ? await bundleWorkflows() : { codePath: bundle };
-const connection = await connectWorker(config.TEMPORAL_ADDRESS, () => isOpen);
+// Without Temporal it still does the work that needs none; `/health` says which of the two it is.
+await announceReady(log);
+const connection = await connectWorker(temporalServerOf(config), () => isOpen);
 await ensureNamespace(temporal, config.TEMPORAL_NAMESPACE);
 worker = await Worker.create({
   connection,
   namespace: config.TEMPORAL_NAMESPACE,
   taskQueue: TASK_QUEUE,
-  workflowBundle,
+  workflowBundle: await workflowBundle(config.MOORAGE_WORKFLOW_BUNDLE),
   activities,
   stickyQueueScheduleToStartTimeout: "3 seconds",
   interceptors: { activity: tracing === undefined ? [activitySteps] : [tracing.activities, activitySteps] },
 });
 await runWorker(worker);
 await connection.close();
-await db.destroy();
+await base.close();

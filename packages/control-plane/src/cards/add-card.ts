@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { addPaymentMethod, type Card, updateCreditCard } from "@moorage/contract";
+import { addPaymentMethod, Card, updateCreditCard } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
+import cardValidator from "card-validator";
 import {
-  Admission,
   type AddCardRequest,
+  Admission,
   type CardVault,
   Declined,
   type KeptCard,
@@ -11,14 +13,12 @@ import {
   type Settlement,
 } from "#payment-provider/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import { DomainError, type ErrorDetail } from "#platform/errors.ts";
+import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Log } from "#platform/log.ts";
-import type { Text } from "@moorage/contract/texts";
 import type { Caller } from "./caller.ts";
-import { type CardAdmission, type AdmissionReply, AdmissionUnreachable } from "./card-admission.ts";
-import { brandOf, judgeAnyCard } from "./judge-card.ts";
+import { type AdmissionReply, AdmissionUnreachable, type CardAdmission } from "./card-admission.ts";
 import { texts } from "./texts.ts";
 
 export type AddCardDeps = {
@@ -50,6 +50,8 @@ export const asCreditCard: Way = {
   within: "",
   isDefault: () => true,
 };
+
+const RETRY_AFTER_MS = [250, 1000, 3000];
 
 /**
  * Errors have the same order as in every operation: the card admission of `api` checks the caller before the caller
@@ -113,12 +115,38 @@ function formFaultsOf(schema: Way["operation"]["body"], body: unknown): readonly
 const withoutUnknownName = (error: ErrorDetail): ErrorDetail =>
   /\d{4}/.test(error.field ?? "") ? { reason: texts.fieldNameInvalid() } : error;
 
+/** Checks the card if it has the right form; errors of form are reported by the schema. */
+export function judgeAnyCard(body: unknown, now: Date, within?: string): ErrorDetail[] {
+  const parsed = Card.safeParse(body);
+  return parsed.success ? judgeCard(parsed.data, now, within) : [];
+}
+
+/** Checks what every bank would refuse: an impossible number, or an expired card. */
+export function judgeCard(card: Card, now: Date, within = ""): ErrorDetail[] {
+  const fault = (name: keyof Card, valid: Text): ErrorDetail => {
+    const field = `${within}${name}`;
+    return { field, reason: invalidReason(field, valid) };
+  };
+  const { isValid, card: brand } = cardValidator.number(card.card_number, { luhnValidateUnionPay: true });
+  const faults: ErrorDetail[] = [];
+  if (!isValid) faults.push(fault("card_number", texts.numberInvalid()));
+  if (brand !== null && !cardValidator.cvv(card.cvv, brand.code.size).isValid)
+    faults.push(fault("cvv", texts.cvvLengthWrong({ digits: brand.code.size, brand: brand.niceType })));
+  const month = card.expiry_year * 12 + card.expiry_month - 1;
+  if (month < now.getUTCFullYear() * 12 + now.getUTCMonth())
+    faults.push(fault(card.expiry_year < now.getUTCFullYear() ? "expiry_year" : "expiry_month", texts.expiryInPast()));
+  return faults;
+}
+
 const factsOf = (card: Card): AddCardRequest["card"] => ({
   card_type: brandOf(card),
   last_four: card.card_number.slice(-4),
   expiry_month: card.expiry_month,
   expiry_year: card.expiry_year,
 });
+
+/** Nearly always the same name as in the provider's answer. */
+const brandOf = ({ card_number }: Card): string => cardValidator.number(card_number).card?.niceType ?? "";
 
 async function requestAdmission(
   { cardAdmission }: AddCardDeps,
@@ -151,8 +179,6 @@ async function keep(
 
 /** Another installation may use the same provider account and the same ids. */
 const keyOf = ({ id, holder }: NonNullable<Admission["attempt"]>): string => `card-${holder.accountUuid}-${id}`;
-
-const RETRY_AFTER_MS = [250, 1000, 3000];
 
 /** The provider has decided: its outcome is reported until `api` confirms it. A repeated report counts once. */
 async function reportOutcome(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { invalidReason } from "#platform/errors.ts";
-import { judgeAnyCard, judgeCard } from "./judge-card.ts";
+import { judgeAnyCard, judgeCard } from "./add-card.ts";
 import { texts } from "./texts.ts";
 
 const now = new Date("2026-11-15T12:00:00Z");

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { forTenants } from "#fleet/index.ts";
 import { activeDatabase, OFFICE, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createAlertsJob } from "./alerts-job.ts";
-import { texts as databaseTexts } from "./texts.ts";
+import { createAlertsJob } from "./jobs/alerts-job.ts";
+import { texts as databaseTexts } from "./model/texts.ts";
 
 /** What a host may put into a message: host, address, path and digest. */
 const MESSAGE = "volume: host-1 (10.127.0.1) cannot map /var/lib/moorage/volumes/7.img, sha256 9f86d081884c7d65";

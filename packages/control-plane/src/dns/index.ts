@@ -1,2 +1,1 @@
-export type { DnsServer, RecordSet } from "./dns-server.ts";
-export { createPowerDns } from "./power-dns.ts";
+export { createPowerDns, type DnsServer, type RecordSet } from "./power-dns.ts";

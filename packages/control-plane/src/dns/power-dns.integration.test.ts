@@ -1,5 +1,5 @@
+import { startPowerDns } from "@moorage/testkit/power-dns.ts";
 import { expect, test } from "vitest";
-import { startPowerDns } from "#testing/power-dns.ts";
 import { createPowerDns } from "./power-dns.ts";
 
 const zone = "names.test";

@@ -1,8 +1,9 @@
 import type { EventAction, EventEntity, EventStatus } from "@moorage/contract";
-import { type RawBuilder, sql } from "kysely";
-import { invalidToken } from "#identity/index.ts";
-import type { Tx } from "#platform/db/database.ts";
 import type { Text } from "@moorage/contract/texts";
+import { type RawBuilder, sql } from "kysely";
+import { invalidToken, numbering, type Principal } from "#identity/index.ts";
+import { audit } from "#platform/db/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
 
 export type NewEvent = {
   accountId: number;
@@ -25,8 +26,7 @@ export type NewEvent = {
  */
 export async function emit(tx: Tx, event: NewEvent): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    with account as (update accounts set event_seq = event_seq + 1 where id = ${event.accountId}
-      and (closed_at is null or not ${event.requested ?? false}::boolean) returning event_seq)
+    with account as (${numbering({ accountId: event.accountId, requested: event.requested ?? false })})
     ${emitting({
       ...event,
       operationId: event.operationId ?? null,
@@ -90,4 +90,45 @@ export async function endEvent(
     })
     .where("id", "=", end.eventId)
     .execute();
+}
+
+type Change = {
+  audited: string;
+  event: EventAction;
+  /** For the audit entry and the event. */
+  target: string;
+  entity: EventEntity;
+  at: Date;
+  /** Names of fields, never their values: the audit is kept for ever. */
+  detail?: object;
+};
+
+export type RecordedChange = Omit<Change, "target" | "entity">;
+
+/** The acting user, who may be signed in to a web page without a token. */
+type Recorded = Pick<Principal, "accountId" | "username" | "clientId">;
+
+/**
+ * The last statements of a change that completes at once: its audit entry, with the app if one requested it, and its
+ * event.
+ */
+export async function recordChange(tx: Tx, by: Recorded, change: Change): Promise<void> {
+  const { audited, event, target, entity, at, detail } = change;
+  await audit(tx, {
+    at,
+    account: by.accountId,
+    actor: by.username,
+    action: audited,
+    target,
+    detail: { ...detail, ...(by.clientId !== null && { client: by.clientId }) },
+  });
+  await emit(tx, {
+    accountId: by.accountId,
+    username: by.username,
+    action: event,
+    status: "notification",
+    entity,
+    at,
+    requested: true,
+  });
 }

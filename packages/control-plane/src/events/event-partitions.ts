@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
-import { shownSince } from "./shown-since.ts";
+import { shownSince } from "./event-store.ts";
 
 const DAY_MS = 86_400_000;
 /** An installation whose worker is down for longer than this has no partition for its next event. */

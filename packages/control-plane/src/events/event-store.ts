@@ -1,50 +1,15 @@
 import { sql } from "kysely";
 import { isGranted, type Principal } from "#identity/index.ts";
 import type { Db } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
-import { shownSince } from "./shown-since.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+const SHOWN_DAYS = 90;
 
 /** `seen` is a watermark, `read` a sparse table. */
 const seen = sql<boolean>`(events.seq <= coalesce(event_watermarks.seen_seq, 0))`;
 const read = sql<boolean>`(event_reads.event_id is not null)`;
-
-/** `percent` comes from the operation, which the hosts' reports update; progress never rewrites an event. */
-const eventsFor = (db: Db, principal: Principal, now: Date) =>
-  db
-    .selectFrom("events")
-    .leftJoin("operations", "operations.id", "events.operation_id")
-    .leftJoin("event_watermarks", (join) =>
-      join
-        .onRef("event_watermarks.account_id", "=", "events.account_id")
-        .on("event_watermarks.user_id", "=", principal.userId),
-    )
-    .leftJoin("event_reads", (join) =>
-      join
-        .onRef("event_reads.account_id", "=", "events.account_id")
-        .on("event_reads.user_id", "=", principal.userId)
-        .onRef("event_reads.event_id", "=", "events.id"),
-    )
-    .selectAll("events")
-    .select(["operations.percent", seen.as("seen"), read.as("read")])
-    .where("events.account_id", "=", principal.accountId)
-    .where("events.created_at", ">=", shownSince(now))
-    .$if(principal.restricted, (query) => query.where(visible(principal)));
-
-/**
- * A restricted user sees events of entities that they may view, their own actions, and with `account_read` those of the
- * account.
- */
-const visible = (principal: Principal) => sql<boolean>`(
-  (events.username = ${principal.username} and events.created_at >= ${principal.nameSince})
-  or exists (select from entity_grants g where g.account_id = events.account_id and g.user_id = ${principal.userId}
-       and g.entity_type = events.entity_type and g.entity_id::text = events.entity_id)
-  or (events.secondary_type is not null and exists (select from entity_grants g
-       where g.account_id = events.account_id and g.user_id = ${principal.userId}
-       and g.entity_type = events.secondary_type and g.entity_id::text = events.secondary_id))
-  or (events.entity_type in ('account', 'oauth_client') and ${isGranted(principal, "account_read")}))`;
 
 export type EventRow = Awaited<ReturnType<typeof findEvent>>;
 
@@ -111,6 +76,43 @@ const countedPage = (db: Db, principal: Principal, page: PageRequest, filter: Fi
 
 /** The lowest id that an event of the last 90 days can have: its high bits are the day, so older partitions are not read. */
 const oldestId = (now: Date) => sql<number>`(event_day(${shownSince(now)}) << 40)`;
+
+/** `percent` comes from the operation, which the hosts' reports update; progress never rewrites an event. */
+const eventsFor = (db: Db, principal: Principal, now: Date) =>
+  db
+    .selectFrom("events")
+    .leftJoin("operations", "operations.id", "events.operation_id")
+    .leftJoin("event_watermarks", (join) =>
+      join
+        .onRef("event_watermarks.account_id", "=", "events.account_id")
+        .on("event_watermarks.user_id", "=", principal.userId),
+    )
+    .leftJoin("event_reads", (join) =>
+      join
+        .onRef("event_reads.account_id", "=", "events.account_id")
+        .on("event_reads.user_id", "=", principal.userId)
+        .onRef("event_reads.event_id", "=", "events.id"),
+    )
+    .selectAll("events")
+    .select(["operations.percent", seen.as("seen"), read.as("read")])
+    .where("events.account_id", "=", principal.accountId)
+    .where("events.created_at", ">=", shownSince(now))
+    .$if(principal.restricted, (query) => query.where(visible(principal)));
+
+/**
+ * A restricted user sees events of entities that they may view, their own actions, and with `account_read` those of the
+ * account.
+ */
+const visible = (principal: Principal) => sql<boolean>`(
+  (events.username = ${principal.username} and events.created_at >= ${principal.nameSince})
+  or exists (select from entity_grants g where g.account_id = events.account_id and g.user_id = ${principal.userId}
+       and g.entity_type = events.entity_type and g.entity_id::text = events.entity_id)
+  or (events.secondary_type is not null and exists (select from entity_grants g
+       where g.account_id = events.account_id and g.user_id = ${principal.userId}
+       and g.entity_type = events.secondary_type and g.entity_id::text = events.secondary_id))
+  or (events.entity_type in ('account', 'oauth_client') and ${isGranted(principal, "account_read")}))`;
+
+export const shownSince = (now: Date): Date => new Date(now.getTime() - SHOWN_DAYS * 86_400_000);
 
 /** Marks everything up to this event for this user. Never moves backwards. */
 export const markSeen = (db: Db, principal: Principal, seq: number): Promise<unknown> =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forTenants } from "./for-tenants.ts";
+import { forTenants } from "./check-phase.ts";
 import { texts } from "./texts.ts";
 
 const HIDDEN = texts.errorHidden().text;

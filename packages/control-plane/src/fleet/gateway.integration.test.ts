@@ -1,11 +1,13 @@
 import { X509Certificate } from "node:crypto";
-import type { NodeSpec } from "@moorage/contract/agent";
+import { HOST_CERTIFICATE_DAYS, type NodeSpec } from "@moorage/contract/agent";
+import { newRequest, requestOf, selfSigned } from "@moorage/testkit/certificates.ts";
 import { expect, test, vi } from "vitest";
-import { newRequest, selfSigned } from "#testing/certificates.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
 const poll = { agent: "test", epoch: 0, revision: 0, boot: "b", now: new Date().toISOString(), trash_mb: 0 };
+const DAY_MS = 86_400_000;
 const nothing = { complete: true, nodes: [], unknown: [] };
 const unknownNode = { node: "00000000-0000-4000-8000-000000000000" };
 
@@ -51,39 +53,58 @@ test("a host's certificate carries its name and serves as both client and server
   expect(keyUsage).toEqual(["1.3.6.1.5.5.7.3.2", "1.3.6.1.5.5.7.3.1"]);
 });
 
-test("only the newest certificate of a host authenticates it", async () => {
+// The response with the new certificate can be lost, and the control plane's database can be set back to before it.
+test("each certificate of the enrolled key authenticates the host", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
   const { key, csr } = await newRequest();
   const first = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
-  expect(await gateway.post(first, "/v1/observed", nothing)).toMatchObject({ status: 200 });
-
   const second = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
+  const { body } = await gateway.post<{ certificate: string }>(first, "/v1/renew", { csr });
 
-  expect(await gateway.post(first, "/v1/observed", nothing)).toMatchObject({ status: 401 });
-  expect(await gateway.post(second, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+  for (const each of [first, second, { key, certificate: body.certificate }])
+    expect(await gateway.post(each, "/v1/observed", nothing)).toMatchObject({ status: 200 });
 });
 
-// The response with the new certificate can be lost: the host then has only the old one.
-test("a renewed certificate replaces the old one at its first use; until then the old one stays valid", async () => {
+test("a certificate is renewed for the enrolled key only: another key is refused, and nothing changes", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  const before = await world.hostRow(host.id);
+  const other = await newRequest();
+
+  expect(await gateway.post(host, "/v1/renew", { csr: other.csr })).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: "csr", reason: expect.stringContaining(texts.csrOfOtherKey().text) }] },
+  });
+
+  expect(await world.hostRow(host.id)).toEqual(before);
+  expect(await gateway.post(host, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+});
+
+test("the gateway accepts a certificate for 7 days, other hosts for 30", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world, { certificateDays: HOST_CERTIFICATE_DAYS });
   const host = await world.registerHost();
   const { key, csr } = await newRequest();
-  const old = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
-  const renew = async () => {
-    const { body } = await gateway.post<{ certificate: string }>(old, "/v1/renew", { csr });
-    return { key, certificate: body.certificate };
-  };
+  const { certificate } = (await gateway.enrol(host.enrol_token, csr)).body;
+  const { validFromDate, validToDate } = new X509Certificate(certificate);
+  expect(validToDate.getTime() - world.time.now.getTime()).toBeGreaterThan(30 * DAY_MS - 1000);
+  expect(validToDate.getTime() - world.time.now.getTime()).toBeLessThanOrEqual(30 * DAY_MS);
 
-  const lost = await renew();
-  const renewed = await renew();
-  expect(await gateway.post(old, "/v1/observed", nothing)).toMatchObject({ status: 200 });
-  expect(await gateway.post(lost, "/v1/observed", nothing)).toMatchObject({ status: 401 });
-  expect(await gateway.post(renewed, "/v1/observed", nothing)).toMatchObject({ status: 200 });
-  expect(await gateway.post(old, "/v1/observed", nothing)).toMatchObject({ status: 401 });
-  expect(await gateway.post(old, "/v1/renew", { csr })).toMatchObject({ status: 401 });
+  world.time.now = new Date(validFromDate.getTime() + 7 * DAY_MS);
+  expect(await gateway.post({ key, certificate }, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+  world.time.now = new Date(world.time.now.getTime() + 1);
+  const tooOld = texts.certificateTooOld({ name: host.name, days: 7 }).text;
+  for (const [path, body] of [
+    ["/v1/observed", nothing],
+    ["/v1/renew", { csr }],
+  ] as const)
+    expect(await gateway.post({ key, certificate }, path, body)).toMatchObject({
+      status: 401,
+      body: { errors: [{ reason: tooOld }] },
+    });
 });
 
 test("an expired or unknown token and a malformed request are refused, and the host stays unchanged", async () => {
@@ -97,8 +118,40 @@ test("an expired or unknown token and a malformed request are refused, and the h
   world.time.now = new Date(world.time.now.getTime() + 24 * 3_600_000);
   expect(await gateway.enrol(host.enrol_token, csr)).toMatchObject({ status: 401 });
 
-  expect(await world.hostRow(host.id)).toMatchObject({ state: "enrolling", certificate_sha256: null });
+  expect(await world.hostRow(host.id)).toMatchObject({ state: "enrolling", enrol_key_sha256: null });
 });
+
+const ecdsa = (namedCurve: string) => ({ name: "ECDSA", namedCurve });
+const rsa = (modulusLength: number, exponent = [1, 0, 1]) => ({
+  name: "RSASSA-PKCS1-v1_5",
+  hash: "SHA-256",
+  modulusLength,
+  publicExponent: new Uint8Array(exponent),
+});
+
+test.each([
+  ["ECDSA P-256", ecdsa("P-256"), 200],
+  ["ECDSA P-384", ecdsa("P-384"), 200],
+  ["Ed25519", "Ed25519", 200],
+  ["RSA of 2048 bits", rsa(2048), 200],
+  ["ECDSA P-521", ecdsa("P-521"), 400],
+  ["RSA of 1024 bits", rsa(1024), 400],
+  ["RSA of 4104 bits", rsa(4104), 400],
+  ["RSA with the exponent 3", rsa(2048, [3]), 400],
+] as const)(
+  "the request of a host's key, %s, is answered with its certificate or a refusal",
+  async (_, kind, status) => {
+    await using world = await newWorld();
+    await using gateway = await startGateway(world);
+    const host = await world.registerHost();
+
+    const reply = await gateway.enrol(host.enrol_token, await requestOf(kind));
+
+    expect(reply.status).toBe(status);
+    expect((await world.hostRow(host.id)).state).toBe(status === 200 ? "active" : "enrolling");
+    expect(JSON.stringify(reply.body).includes(texts.csrKeyInvalid().text)).toBe(status === 400);
+  },
+);
 
 test("registering an enrolled host again returns no new token", async () => {
   await using world = await newWorld();

@@ -1,7 +1,7 @@
-import type { TLSSocket } from "node:tls";
 import {
   ArchivedRequest,
   CertificateRequest,
+  DesiredRequest,
   EnrolRequest,
   ImageUploadsRequest,
   KeyringRequest,
@@ -14,31 +14,33 @@ import {
   SecretsRequest,
   UploadsRequest,
   VerifiedRequest,
-  DesiredRequest,
 } from "@moorage/contract/agent";
+import { release } from "@moorage/contract/process";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { sql } from "kysely";
 import type { z } from "zod";
-import { audit } from "#platform/audit.ts";
-import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
-import { DomainError, invalid, notFound } from "#platform/errors.ts";
+import { audit } from "#platform/db/audit.ts";
+import { type Db, transact } from "#platform/db/database.ts";
+import { invalid, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
-import type { ArchiveCalls } from "./archive-calls.ts";
-import type { CaptureCalls } from "./capture-calls.ts";
+import { callingHost, type CallingDeps, keyOf, requireValid } from "./calling-host.ts";
+import type { ArchiveCalls, CaptureCalls } from "./host-calls.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
+import { certifyNode, type ClusterSecretOf } from "./certify-node.ts";
 import { enrolHost, renewCertificate } from "./enrol.ts";
-import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./host-store.ts";
-import { certifyNode } from "./node-certificate.ts";
+import { limitEachHost } from "./host-share.ts";
+import type { HostRow } from "./host-store.ts";
+import { admitLongMessages } from "./long-messages.ts";
 import { observe } from "./observe.ts";
+import { pollDesired, type Wakeups } from "./poll-desired.ts";
+import { requireTrusted } from "./quarantine.ts";
 import type { Samples } from "./samples.ts";
-import { pollDesired } from "./poll-desired.ts";
+import type { Signing } from "./told.ts";
 import { texts } from "./texts.ts";
-import type { Wakeups } from "./wakeups.ts";
 
-export type GatewayDeps = {
-  db: Db;
-  clock: Clock;
+export type GatewayDeps = CallingDeps & {
+  /** Signs what hosts are told, so that they can show it after the database was set back. */
+  sealer: Signing;
   ca: CertificateAuthority;
   /**
    * Separate from the authority of the hosts: a certificate that tenants trust must not authenticate here, nor the
@@ -55,6 +57,7 @@ export type GatewayDeps = {
     databaseId: number;
     node: string;
   }) => Promise<Omit<SecretsReply, "protocol">>;
+  clusterSecretOf: ClusterSecretOf;
   /** Provided by the capability that owns the node. */
   archive: ArchiveCalls;
   /** Provided by the capability that owns images. */
@@ -66,6 +69,7 @@ export const gatewaySteps = [
   "fleet.enrol",
   "fleet.renew",
   "fleet.observe",
+  "fleet.quarantine",
   "fleet.digest",
   "fleet.secrets",
   "fleet.certificate",
@@ -83,33 +87,46 @@ const DIGEST_LIMIT = 128 * 1024 * 1024;
 
 export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   const { db, clock } = deps;
-  app.get("/health", async () => ({ status: "ok" }));
+  limitEachHost(app);
+  app.get("/health", async () => ({ status: "ok", ...release }));
 
   app.post("/v1/enrol", async (request) => enrolHost(db, deps.ca, message(EnrolRequest, request), clock()));
 
   app.post("/v1/renew", async (request) => {
-    const { id } = await callingHost(db, request);
+    const { id } = await callingHost(deps, request);
     const { csr } = message(RenewRequest, request);
-    return renewCertificate(db, deps.ca, { id, used: fingerprintOf(request) }, csr, clock());
+    return renewCertificate(db, deps.ca, { id, key: keyOf(request) }, csr, clock());
   });
 
-  app.post("/v1/desired", async (request) =>
-    pollDesired(deps, await callingHost(db, request), message(DesiredRequest, request), clock()),
-  );
+  app.post("/v1/desired", async (request) => {
+    const host = await callingHost(deps, request);
+    const key = keyOf(request);
+    const reply = await pollDesired(deps, host, message(DesiredRequest, request), clock());
+    // It may have been revoked while it waited.
+    await requireValid(db, key);
+    return reply;
+  });
 
-  const complete = { bodyLimit: DIGEST_LIMIT, onRequest: requireCertificate };
+  const complete = { bodyLimit: DIGEST_LIMIT, onRequest: admitLongMessages(deps) };
   app.post("/v1/observed", complete, async (request) => {
-    const host = await callingHost(db, request);
+    const host = await callingHost(deps, request);
     const reports = message(ObservedRequest, request);
     if (reports.digest !== undefined) await storeDigest(db, host, reports, clock());
-    const observed = await observe(db, host, reports, clock());
+    const observed = await observe(deps, host, reports, clock());
     const captured = await deps.captures.observed(host.id, reports.captures ?? []);
     if (observed || captured) deps.nudgeRelay();
     return { protocol: PROTOCOL };
   });
 
+  /** For secrets, certificates and addresses: a host in quarantine gets none. */
+  const trustedHost = async (request: FastifyRequest): Promise<HostRow> => {
+    const host = await callingHost(deps, request);
+    requireTrusted(host);
+    return host;
+  };
+
   app.post("/v1/secrets", async (request): Promise<SecretsReply> => {
-    const host = await callingHost(db, request);
+    const host = await trustedHost(request);
     const { node } = message(SecretsRequest, request);
     const owner = await transact(db, "fleet.secrets", async (tx) => {
       const found = await tx
@@ -138,7 +155,7 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
       answer: (hostId: number, payload: z.output<Schema>) => Promise<object>,
     ) =>
     async (request: FastifyRequest): Promise<object> =>
-      answer((await callingHost(db, request)).id, message(schema, request));
+      answer((await trustedHost(request)).id, message(schema, request));
   app.post("/v1/uploads", fromHost(UploadsRequest, archive.uploads));
   // After a long outage a host has many logs to report.
   app.post("/v1/archived", complete, fromHost(ArchivedRequest, archive.archived));
@@ -148,38 +165,16 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   app.post("/v1/image-uploads", fromHost(ImageUploadsRequest, deps.captures.uploads));
 
   app.post("/v1/samples", async (request) => {
-    const { id } = await callingHost(db, request);
+    const { id } = await callingHost(deps, request);
     await deps.samples.take(id, message(SamplesRequest, request));
     return { protocol: PROTOCOL };
   });
 
   app.post("/v1/certificate", async (request) => {
-    const { id } = await callingHost(db, request);
-    return certifyNode(db, deps.databaseCa, id, message(CertificateRequest, request), clock());
+    const { id } = await trustedHost(request);
+    return certifyNode(deps, id, message(CertificateRequest, request), clock());
   });
 }
-
-const noCertificate = (): DomainError => new DomainError("unauthorized", { reason: texts.certificateRequired() });
-
-/** Runs before the body is read, because the body may be long. */
-async function requireCertificate(request: FastifyRequest): Promise<void> {
-  if (!(request.raw.socket as TLSSocket).authorized) throw noCertificate();
-}
-
-/** A certificate authenticates one host, and only while the row of that host names the certificate. */
-async function callingHost(db: Db, request: FastifyRequest): Promise<HostRow> {
-  const socket = request.raw.socket as TLSSocket;
-  if (!socket.authorized) throw noCertificate();
-  const fingerprint = fingerprintOf(request);
-  const host = await findHostByCertificate(db, fingerprint);
-  if (host === undefined || host.state === "dead") throw noCertificate();
-  if (host.previous_certificate_sha256 !== null && host.certificate_sha256?.equals(fingerprint) === true)
-    await dropPreviousCertificate(db, host.id);
-  return host;
-}
-
-const fingerprintOf = (request: FastifyRequest): Buffer =>
-  Buffer.from((request.raw.socket as TLSSocket).getPeerCertificate().fingerprint256.replaceAll(":", ""), "hex");
 
 function message<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest): z.output<Schema> {
   const { protocol } = (request.body ?? {}) as { protocol?: unknown };
@@ -187,13 +182,26 @@ function message<Schema extends z.ZodType>(schema: Schema, request: FastifyReque
   return validate(schema, request.body);
 }
 
+/** Two may be on their way, if the first was not answered in time: the newer one stays. */
 const storeDigest = (db: Db, host: HostRow, reports: ObservedRequest, now: Date): Promise<void> =>
   transact(db, "fleet.digest", async (tx) => {
-    const digest = { host_id: host.id, epoch: reports.digest as number, nodes: JSON.stringify(reports.nodes), at: now };
+    const epoch = reports.digest as number;
+    const { start, count } = reports.sequence;
+    const digest = { start, count, nodes: JSON.stringify(reports.nodes), at: now };
     await tx
       .insertInto("host_digests")
-      .values(digest)
-      .onConflict((conflict) => conflict.columns(["host_id", "epoch"]).doUpdateSet({ nodes: digest.nodes, at: now }))
+      .values({ host_id: host.id, epoch, ...digest })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["host_id", "epoch"])
+          .doUpdateSet(digest)
+          .where(sql<boolean>`(host_digests.start, host_digests.count) < (excluded.start, excluded.count)`),
+      )
       .execute();
-    await tx.updateTable("hosts").set({ digest_epoch: digest.epoch }).where("id", "=", host.id).execute();
+    await tx
+      .updateTable("hosts")
+      .set({ digest_epoch: epoch })
+      .where("id", "=", host.id)
+      .where("digest_epoch", "<", epoch)
+      .execute();
   });

@@ -3,8 +3,8 @@ import { createServer, connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { CertificateReply, NodeSpec } from "@moorage/contract/agent";
+import { newRequest, requestOf, selfSigned } from "@moorage/testkit/certificates.ts";
 import { expect, test } from "vitest";
-import { newRequest, selfSigned } from "#testing/certificates.ts";
 import { type Gateway, startGateway } from "#testing/gateway.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
 
@@ -49,7 +49,7 @@ test("a node's certificate has the database's names and the host's key, whatever
   expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]); // a server certificate, not a host's
   expect(certificate.checkPrivateKey(createPrivateKey(key))).toBe(true);
   expect(certificate.verify(new X509Certificate(world.databaseCa.certificate).publicKey)).toBe(true);
-  expect(certificate.validToDate.getTime() - world.time.now.getTime()).toBe(90 * days);
+  expect(certificate.validToDate.getTime() - world.time.now.getTime()).toBe(14 * days);
   expect(body.ca).toBe(world.databaseCa.certificate);
 });
 
@@ -62,7 +62,9 @@ test("a host gets certificates for its own nodes only, while they are desired, a
 
   expect(await gateway.post(other, "/v1/certificate", { node: spec.node, csr })).toMatchObject({ status: 404 });
   expect(await gateway.post(undefined, "/v1/certificate", { node: spec.node, csr })).toMatchObject({ status: 401 });
-  expect(await ask("nonsense")).toMatchObject({ status: 400, body: { errors: [{ field: "csr" }] } });
+  const weak = await requestOf({ name: "ECDSA", namedCurve: "P-521" });
+  for (const refused of ["nonsense", weak])
+    expect(await ask(refused)).toMatchObject({ status: 400, body: { errors: [{ field: "csr" }] } });
   expect((await ask(csr)).status).toBe(200);
   await world.db.updateTable("nodes").set({ tombstoned: true }).execute();
   expect((await ask(csr)).status).toBe(404);

@@ -19,6 +19,11 @@ test("every port of a host has its own address inside the host's network, and it
   expect(new Set(ports.map(uidOf)).size).toBe(4094);
 });
 
+test("no user of a host can become the user of a node through /etc/subuid", () => {
+  expect(uidOf(20_000)).toBeGreaterThan(1_879_048_191);
+  expect(uidOf(24_093)).toBeLessThan(2 ** 31 - 200_000);
+});
+
 test("networks above 128.0.0.0 do not overflow", () => {
   expect(addressOf("192.168.240.0/20", 20_000)).toBe("192.168.240.2");
 });

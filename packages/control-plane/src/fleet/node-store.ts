@@ -1,10 +1,16 @@
-import type { Selectable } from "kysely";
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
+import { FIRST_PORT, type PortUse } from "./choose-port.ts";
 
 export type NodeRow = Selectable<Tables["nodes"]>;
+
+/** Its host has reported about the desired spec, or a later one of the same epoch. */
+export const hasReportedDesired = (node: NodeRow): boolean =>
+  node.observed_epoch === node.desired_epoch && node.observed_generation >= node.desired_generation;
+
+type NodeKey = { account_id: number; database_id: number; node: string };
 
 /** A node without desired or observed state. */
 export const untouched = {
@@ -15,6 +21,7 @@ export const untouched = {
   observed_message: null,
   observed_at: null,
   used_disk_mb: null,
+  replaced_at: null,
   released_at: null,
 } as const;
 
@@ -29,18 +36,17 @@ export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): P
     .where("account_id", "=", accountId)
     .where("database_id", "=", databaseId)
     .where("released_at", "is", null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("members")
-            .select("node_id")
-            .whereRef("members.node_id", "=", "nodes.id")
-            .where("replaced_at", "is not", null),
-        ),
-      ),
-    )
+    .where("replaced_at", "is", null)
     .orderBy("ordinal")
     .execute();
+
+/** Another node replaced it: it does not count any more, and a tombstone removes it. */
+export const markReplaced = (tx: Tx, node: string, at: Date): Promise<unknown> =>
+  tx.updateTable("nodes").set({ replaced_at: at }).where("id", "=", node).where("replaced_at", "is", null).execute();
+
+/** No other node could replace it: it counts again. */
+export const unmarkReplaced = (tx: Tx, node: string): Promise<unknown> =>
+  tx.updateTable("nodes").set({ replaced_at: null }).where("id", "=", node).execute();
 
 /** A node that this host runs. Nodes of other hosts and nodes with a tombstone are not found. */
 export const findServedNode = (db: Db | Tx, hostId: number, id: string) =>
@@ -66,16 +72,15 @@ export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pi
     .where("released_at", "is", null)
     .execute();
 
-/**
- * The lowest port that no node of these hosts holds. The hosts are locked, so the port stays free until it is assigned.
- */
-export async function freePort(tx: Tx, hostIds: readonly number[]): Promise<number | undefined> {
-  const { rows } = await sql<{ port: number }>`
-    select port from generate_series(${FIRST_PORT}::int, ${LAST_PORT}::int) port
-    where not exists (select from nodes where host_id = any(${hostIds}) and nodes.port = port.port and released_at is null)
-    order by port limit 1`.execute(tx);
-  return rows[0]?.port;
-}
+/** The ports of a region's nodes. While the region is locked, no other node gets one. */
+export const portUses = async (tx: Tx, region: string, chosen: readonly number[]): Promise<PortUse[]> => {
+  const { rows } = await sql<PortUse>`
+    select port, count(*)::int as hosts, bool_or(host_id = any(${chosen})) as "isOnChosen"
+    from nodes join hosts on hosts.id = nodes.host_id
+    where region = ${region} and released_at is null
+    group by port`.execute(tx);
+  return rows;
+};
 
 /** The hosts on which a node of any database has this port. */
 export const hostsWithPort = async (tx: Tx, port: number): Promise<number[]> => {
@@ -88,13 +93,31 @@ export const hostsWithPort = async (tx: Tx, port: number): Promise<number[]> => 
   return rows.map(({ host_id }) => host_id);
 };
 
-/** Below the ephemeral range, and as many ports as a host's /20 has addresses. */
-const FIRST_PORT = 20_000;
-const LAST_PORT = 24_093;
+/** By host of the region: the replacements that it receives now. What its limit of deletions holds makes no clone. */
+export async function countClones(tx: Tx, region: string): Promise<Map<number, number>> {
+  const rows = await tx
+    .selectFrom("operations")
+    .innerJoin("nodes", "nodes.waiting_operation_id", "operations.id")
+    .innerJoin("hosts", "hosts.id", "nodes.host_id")
+    .select(({ fn }) => ["nodes.host_id", fn.countAll<number>().as("count")])
+    .where("operations.settled_at", "is", null)
+    .where("hosts.region", "=", region)
+    .where(sql<boolean>`nodes.desired_spec->'cluster'->'reclone' is not null`)
+    .where(sql<boolean>`nodes.observed_state is distinct from 'held'`)
+    .groupBy("nodes.host_id")
+    .execute();
+  return new Map(rows.map(({ host_id, count }) => [host_id, count]));
+}
 
 /** Each port of a host has its own address in the host's node network and its own user id. */
-export const slotOf = (port: number): number => port - FIRST_PORT;
-export const uidOf = (port: number): number => 100_000 + slotOf(port);
+const slotOf = (port: number): number => port - FIRST_PORT;
+
+/**
+ * Outside of what a host's other users may become: Debian's ranges for containers of local users end at 600,100,000
+ * (`SUB_UID_MAX`), those of systemd for containers at 1,879,048,191.
+ */
+const firstUid = 2_000_000_000;
+export const uidOf = (port: number): number => firstUid + slotOf(port);
 
 /** The first address is the network's, the second the host's. */
 export function addressOf(nodeNetwork: string, port: number): string {
@@ -102,3 +125,39 @@ export function addressOf(nodeNetwork: string, port: number): string {
   const number = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) + slotOf(port) + 2;
   return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
 }
+
+/** The worker decides what an alert means for the tenant. */
+export const addDiskAlert = (
+  tx: Tx,
+  { account_id, database_id, node }: NodeKey,
+  detail: object,
+  at: Date,
+): Promise<unknown> =>
+  tx
+    .insertInto("node_alerts")
+    .values({ account_id, database_id, node_id: node, kind: "disk", detail: JSON.stringify(detail), at })
+    .execute();
+
+/** Reported again before the worker has taken it, it stays one alert. */
+export async function addVerificationAlert(
+  tx: Tx,
+  { account_id, database_id, node }: NodeKey,
+  verification: object,
+  at: Date,
+): Promise<void> {
+  const detail = JSON.stringify(verification);
+  await sql`
+    insert into node_alerts (account_id, database_id, node_id, kind, detail, at)
+    select ${account_id}, ${database_id}, ${node}, 'verification', ${detail}::jsonb, ${at}::timestamptz
+    where not exists (
+      select from node_alerts where node_id = ${node} and kind = 'verification' and detail = ${detail}::jsonb)`.execute(
+    tx,
+  );
+}
+
+/** Of two concurrent callers, one gets the alert. */
+export const takeNodeAlert = (tx: Tx, id: number): Promise<Selectable<Tables["node_alerts"]> | undefined> =>
+  tx.deleteFrom("node_alerts").where("id", "=", id).returningAll().executeTakeFirst();
+
+export const dropNodeAlerts = (tx: Tx, accountId: number, databaseId: number): Promise<unknown> =>
+  tx.deleteFrom("node_alerts").where("account_id", "=", accountId).where("database_id", "=", databaseId).execute();

@@ -1,13 +1,15 @@
-import type { NodeReport, ObservedRequest } from "@moorage/contract/agent";
+import type { NodeReport, ObservedRequest, Sequence } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { addSignal, findOperation, raisePercent } from "#operations/index.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
-import type { HostRow } from "./host-store.ts";
-import { saveUnknown } from "./host-store.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
+import { type HostRow, saveUnknown } from "./host-store.ts";
+import { addDiskAlert } from "./node-store.ts";
 import { percentOf } from "./phase-progress.ts";
 import { storeChange } from "./primary-changes.ts";
+import { noteSetBack } from "./prove-current.ts";
+import { quarantine } from "./quarantine.ts";
 import { findPhases } from "./set-desired.ts";
+import { keyOfSeal, type Signing, wasSent } from "./told.ts";
 
 const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
@@ -15,17 +17,32 @@ const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
  * Stores a host's report of its own nodes, and a signal for the operation that waits for them. Never changes a status:
  * the workflow decides what an observation means. Returns whether there is a signal to relay.
  */
-export async function observe(db: Db, host: HostRow, request: ObservedRequest, now: Date): Promise<boolean> {
+export async function observe(
+  { db, sealer }: { db: Db; sealer: Signing },
+  host: HostRow,
+  request: ObservedRequest,
+  now: Date,
+): Promise<boolean> {
   if (request.complete) await saveUnknown(db, host.id, request.unknown);
   const waiting = new Set<number>();
   let hinted = false;
   for (const report of request.nodes) {
+    const isOurs = wasSent(sealer, host.id, report);
+    if (!isOurs && (await isAhead(db, host.id, report))) {
+      await quarantine(db, host.id, report, now);
+      continue;
+    }
     const operation = await transact(db, "fleet.observe", async (tx) => {
-      const stored = await storeReport(tx, host.id, report, now);
+      const stored = await storeReport(tx, host.id, report, { ...request.sequence, isOurs }, now);
       if (stored === undefined) return undefined;
+      // Its host was sent this desired state by a database that has forgotten it.
+      if (stored.ahead) await noteSetBack(tx, now);
       // A member may wait for other members: then it can only report that it has read its desired state.
       const moved = stored.member && ((await storeMember(tx, report, stored, now)) || stored.advanced);
-      if (stored.disk_changed) await addNodeAlert(tx, report, stored, now);
+      if (stored.disk_changed) {
+        const { node, disk, used_disk_mb } = report;
+        await addDiskAlert(tx, { ...stored, node }, { disk, used_disk_mb }, now);
+      }
       if (stored.waiting_operation_id === null) return undefined;
       const final = (FINAL.has(report.state) || hasEndedTask(report) || moved) && stored.current;
       if (final && (await addSignal(tx, stored.waiting_operation_id))) hinted = true;
@@ -37,6 +54,12 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
     await transact(db, "fleet.observe", (tx) => storeChange(tx, host, change, now));
   for (const operation of waiting) await updateProgress(db, operation);
   return hinted;
+}
+
+/** Until its server runs again: meanwhile it is being killed and started. */
+function unresponsiveOf({ state, unresponsive }: NodeReport): { unresponsive?: boolean } {
+  if (unresponsive === true) return { unresponsive };
+  return FINAL.has(state) ? { unresponsive: false } : {};
 }
 
 const hasEndedTask = ({ tasks = [] }: NodeReport): boolean => tasks.some(({ state }) => state !== "working");
@@ -76,27 +99,36 @@ async function storeMember(
   return isNews;
 }
 
-/** The worker decides what an alert means for the tenant. */
-const addNodeAlert = (
-  tx: Tx,
-  report: NodeReport,
-  { account_id, database_id }: { account_id: number; database_id: number },
-  at: Date,
-): Promise<unknown> =>
-  tx
-    .insertInto("node_alerts")
-    .values({
-      account_id,
-      database_id,
-      node_id: report.node,
-      kind: "disk",
-      detail: JSON.stringify({ disk: report.disk, used_disk_mb: report.used_disk_mb }),
-      at,
-    })
-    .execute();
+/**
+ * Of a later desired state than ours. What is of an earlier epoch was compared by the recovery that raised it, and need
+ * not have been issued again.
+ */
+const laterThanOurs = ({ epoch, generation }: NodeReport) =>
+  sql<boolean>`(${epoch}::int, ${generation}::int) > (desired_epoch, desired_generation)
+    and ${epoch}::int >= (select epoch from installation)`;
 
-/** Only a node's own host may report it, and an older state never replaces a newer one. */
-function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
+async function isAhead(db: Db, hostId: number, report: NodeReport): Promise<boolean> {
+  const ahead = await db
+    .selectFrom("nodes")
+    .select("id")
+    .where("id", "=", report.node)
+    .where("host_id", "=", hostId)
+    .where(laterThanOurs(report))
+    .executeTakeFirst();
+  return ahead !== undefined;
+}
+
+/**
+ * Only a node's own host may report it, and an older state never replaces a newer one: by generation, and within one by
+ * the agent's order, because a request that hung may be stored after a newer one.
+ */
+function storeReport(
+  tx: Tx,
+  hostId: number,
+  report: NodeReport,
+  { start, count, isOurs }: Sequence & { isOurs: boolean },
+  now: Date,
+) {
   return tx
     .updateTable("nodes")
     .set({
@@ -105,16 +137,23 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
       ...(report.tasks === undefined ? {} : { observed_tasks: JSON.stringify(report.tasks) }),
       observed_epoch: report.epoch,
       observed_generation: report.generation,
+      observed_start: start,
+      observed_count: count,
       observed_state: report.state,
       observed_step: report.step ?? null,
       observed_percent: report.percent,
+      ...(isOurs && report.seal !== undefined ? { observed_key: keyOfSeal(report.seal) } : {}),
       observed_message: report.message ?? null,
+      ...unresponsiveOf(report),
       observed_at: now,
       ...(report.used_disk_mb === undefined ? {} : { used_disk_mb: report.used_disk_mb }),
     })
     .where("id", "=", report.node)
     .where("host_id", "=", hostId)
-    .where(sql<boolean>`(observed_epoch, observed_generation) <= (${report.epoch}::int, ${report.generation}::int)`)
+    .where(
+      sql<boolean>`(observed_epoch, observed_generation, observed_start, observed_count)
+        <= (${report.epoch}::int, ${report.generation}::int, ${start}::bigint, ${count}::bigint)`,
+    )
     .returning([
       "account_id",
       "database_id",
@@ -128,6 +167,7 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
       ),
       sql<boolean>`coalesce(nodes.desired_spec -> 'cluster', 'null') <> 'null'`.as("member"),
       sql<boolean>`(observed_epoch, observed_generation) >= (desired_epoch, desired_generation)`.as("current"),
+      laterThanOurs(report).as("ahead"),
     ])
     .executeTakeFirst();
 }

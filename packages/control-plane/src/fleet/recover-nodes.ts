@@ -1,6 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
-import { raiseRevision, reserve } from "./host-store.ts";
+import { raiseRevisionInRecovery, reserve } from "./host-store.ts";
 import { type NodeRow, untouched } from "./node-store.ts";
 import { nextGeneration, type UntimedSpec } from "./set-desired.ts";
 
@@ -35,7 +35,7 @@ export async function reissueDesiredSpec(tx: Tx, node: NodeRow, spec: UntimedSpe
       desired_spec: JSON.stringify(timed),
       desired_epoch: epoch,
       desired_generation: generation,
-      desired_revision: await raiseRevision(tx, node.host_id),
+      desired_revision: await raiseRevisionInRecovery(tx, node.host_id),
       tombstoned: spec.tombstone !== undefined,
     })
     .where("id", "=", node.id)
@@ -55,6 +55,17 @@ export async function confirmGone(tx: Tx, node: NodeRow, now: Date): Promise<voi
 /** Withdraws the desired spec, so that no host creates an empty node where data were. */
 export const clearDesiredSpec = (tx: Tx, node: NodeRow): Promise<unknown> =>
   tx.updateTable("nodes").set({ desired_spec: null }).where("id", "=", node.id).execute();
+
+/** The host does not have the node of a cluster and will not report it: the others continue, and it is replaced. */
+export async function markLost(tx: Tx, node: NodeRow, message: string, now: Date): Promise<void> {
+  await tx
+    .updateTable("nodes")
+    .set({ observed_state: "failed", observed_message: message })
+    .where("id", "=", node.id)
+    .execute();
+  await tx.updateTable("members").set({ report: null, unhealthy_since: now }).where("node_id", "=", node.id).execute();
+  await tx.updateTable("clusters").set({ check_at: now }).where("database_id", "=", node.database_id).execute();
+}
 
 export const findHostNodes = (tx: Tx, hostId: number): Promise<NodeRow[]> =>
   tx

@@ -1,7 +1,10 @@
+import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import { activeCluster } from "#testing/active-database.ts";
+import { activeCluster, activeDatabase } from "#testing/active-database.ts";
+import { watchedCluster } from "#testing/watched-cluster.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { allocateReplacement, findNodes } from "./index.ts";
+import { allocateReplacement, findNodes, type NodeRow } from "./index.ts";
+import { countClones } from "./node-store.ts";
 
 async function createFixture(world: World) {
   const hosts = [await world.host(), await world.host(), await world.host()];
@@ -9,7 +12,7 @@ async function createFixture(world: World) {
   const { id } = await activeCluster(world, alice, hosts);
   const [first, second, third] = await findNodes(world.db, alice.accountId, id);
   if (first === undefined || second === undefined || third === undefined) throw new Error("It has not three nodes.");
-  await world.db.updateTable("members").set({ replaced_at: world.time.now }).where("node_id", "=", second.id).execute();
+  await world.db.updateTable("nodes").set({ replaced_at: world.time.now }).where("id", "=", second.id).execute();
   const request = {
     accountId: alice.accountId,
     databaseId: id,
@@ -19,7 +22,12 @@ async function createFixture(world: World) {
     memory_mb: second.memory_mb,
     disk_mb: second.disk_mb,
   };
-  const replace = () => world.db.transaction().execute((tx) => allocateReplacement(tx, request, world.time.now));
+  const allocate = () => world.db.transaction().execute((tx) => allocateReplacement(tx, request, world.time.now));
+  const replace = async () => {
+    const made = await allocate();
+    if (made === "hosts are busy") throw new Error(made);
+    return made;
+  };
   return { alice, id, nodes: { first, second, third }, replace };
 }
 
@@ -51,4 +59,38 @@ test("a replacement goes where its port is free, into another failure domain whe
     .execute();
 
   expect((await replace())?.host_id).toBe(far.id);
+});
+
+test("a re-clone in place is a clone of its host, unless the host holds it", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world, { hosts: 3 });
+  await cluster.reportAll({}, {});
+  await cluster.reportMember(2, { node: "failed" });
+  await cluster.after(31);
+  expect(await world.activities.placeReplacement((await world.lastOperation()).id)).toBe("placed");
+  const { desired_spec: spec, host_id } = (await cluster.nodes())[2] as NodeRow;
+  const count = () => world.db.transaction().execute((tx) => countClones(tx, "eu-central"));
+
+  expect(await count()).toEqual(new Map([[host_id, 1]]));
+  await (await cluster.hostOf(2)).report(spec as NodeSpec, "held", { message: "It is held." });
+  expect(await count()).toEqual(new Map());
+});
+
+test("on four hosts with two databases a lost node is replaced on the one that is left", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+  const fourth = cluster.hosts[3] as (typeof cluster.hosts)[number];
+  await activeDatabase(world, cluster.alice, fourth);
+  await cluster.silence(1);
+  await cluster.reportMember(0, { online: 2 });
+  await cluster.reportMember(2, { online: 2 });
+  await cluster.after(301);
+
+  const { id, kind } = await world.lastOperation();
+  expect([kind, await world.activities.placeReplacement(id)]).toEqual(["replaceNode", "placed"]);
+
+  const nodes = await findNodes(world.db, cluster.alice.accountId, cluster.database.id);
+  expect(nodes[1]).toMatchObject({ ordinal: 1, host_id: fourth.id });
+  const held = (await world.nodes()).filter(({ host_id }) => host_id === fourth.id);
+  expect(new Set(held.map(({ port }) => port)).size).toBe(2);
 });

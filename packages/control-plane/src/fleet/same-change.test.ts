@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sameChange } from "./same-change.ts";
+import { sameChange } from "./primary-changes.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const change = (from: string | null, to: string, second: number, by = "one") => ({

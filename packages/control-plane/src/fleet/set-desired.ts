@@ -1,7 +1,7 @@
-import type { NodeSpec, NodeState } from "@moorage/contract/agent";
+import { isDeepStrictEqual } from "node:util";
+import type { NodeSpec } from "@moorage/contract/agent";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { DesiredNode } from "#platform/db/tables.ts";
-import { forTenants } from "./for-tenants.ts";
 import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
 import { lockNodes, type NodeRow } from "./node-store.ts";
 import type { PhaseSpan } from "./phase-progress.ts";
@@ -89,24 +89,6 @@ export async function setDesiredSpecs(
   return { hosts: hosts.map(({ id }) => id) };
 }
 
-export const nextGeneration = (node: NodeRow, epoch: number): number =>
-  node.desired_epoch === epoch ? node.desired_generation + 1 : 1;
-
-export type Progress = { state: "pending" } | { state: "observed" } | { state: "failed"; message: string };
-
-/** Progress of a phase's nodes, from the latest reports of their hosts. */
-export async function checkPhase(db: Db, operationId: number, phase: string): Promise<Progress> {
-  const row = await db
-    .selectFrom("desired_phases")
-    .select("nodes")
-    .where("operation_id", "=", operationId)
-    .where("phase", "=", phase)
-    .executeTakeFirstOrThrow();
-  const ids = row.nodes.map(({ node }) => node);
-  const nodes = ids.length === 0 ? [] : await db.selectFrom("nodes").selectAll().where("id", "in", ids).execute();
-  return progressOf(nodes, row.nodes);
-}
-
 /** The desired specs of each phase of an operation. */
 export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan & { phase: string })[]> =>
   db
@@ -114,6 +96,9 @@ export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan
     .select(["phase", "nodes", "percent_from", "percent_to"])
     .where("operation_id", "=", operationId)
     .execute();
+
+export const nextGeneration = (node: NodeRow, epoch: number): number =>
+  node.desired_epoch === epoch ? node.desired_generation + 1 : 1;
 
 /** From now on reports of these nodes signal the operation, even before it sets their desired specs. */
 export const setWaitingOperation = (
@@ -131,44 +116,38 @@ export const setWaitingOperation = (
     )
     .execute();
 
-export type ObservedNode = Pick<
-  NodeRow,
-  | "id"
-  | "tombstoned"
-  | "desired_spec"
-  | "observed_epoch"
-  | "observed_generation"
-  | "observed_state"
-  | "observed_message"
-  | "observed_tasks"
->;
-
-/** A later generation counts too: the present desired state includes the earlier one. */
-export function progressOf(nodes: readonly ObservedNode[], desired: readonly DesiredNode[]): Progress {
-  const reached = nodes.filter((node) => {
-    const target = desired.find(({ node: id }) => id === node.id);
-    return (
-      target !== undefined &&
-      (node.observed_epoch > target.epoch ||
-        (node.observed_epoch === target.epoch && node.observed_generation >= target.generation))
-    );
-  });
-  const failed = reached.find(({ observed_state }) => observed_state === "failed" || observed_state === "unsupported");
-  if (failed !== undefined) return { state: "failed", message: forTenants(failed.observed_message) };
-  const done = reached.filter((node) => node.observed_state === desiredStateOf(node));
-  if (done.length < desired.length) return { state: "pending" };
-  return progressOfTasks(nodes, desired);
-}
-
-const desiredStateOf = ({ tombstoned, desired_spec }: ObservedNode): NodeState =>
-  tombstoned ? "gone" : desired_spec?.power === "off" ? "stopped" : "running";
-
-function progressOfTasks(nodes: readonly ObservedNode[], desired: readonly DesiredNode[]): Progress {
-  const taskIds = desired.flatMap(({ tasks }) => tasks ?? []);
-  const reports = nodes.flatMap(({ observed_tasks }) => observed_tasks).filter(({ id }) => taskIds.includes(id));
-  const failed = reports.find(({ state }) => state === "failed");
-  if (failed !== undefined) return { state: "failed", message: forTenants(failed.message) };
-  return taskIds.every((id) => reports.some((task) => task.id === id && task.state === "done"))
-    ? { state: "observed" }
-    : { state: "pending" };
+/**
+ * Changes part of the desired state of nodes without an operation that waits for it. The rest of the spec stays, and
+ * operations that wait for an earlier generation accept the later one. Skips nodes that need no change, are lost or
+ * have a tombstone.
+ */
+export async function amendDesired(
+  tx: Tx,
+  nodes: readonly Pick<NodeRow, "id" | "host_id">[],
+  change: (spec: NodeSpec) => NodeSpec,
+): Promise<HostsToWake> {
+  if (nodes.length === 0) return { hosts: [] };
+  await lockHosts(tx, [...new Set(nodes.map(({ host_id }) => host_id))]);
+  const hosts = new Set<number>();
+  for (const node of await lockNodes(
+    tx,
+    nodes.map(({ id }) => id),
+  )) {
+    if (node.desired_spec === null || node.tombstoned) continue;
+    const changed = change(node.desired_spec);
+    if (isDeepStrictEqual(changed, node.desired_spec)) continue;
+    const generation = node.desired_generation + 1;
+    await tx
+      .updateTable("nodes")
+      .set({
+        desired_spec: JSON.stringify({ ...changed, generation }),
+        desired_generation: generation,
+        desired_revision: await raiseRevision(tx, node.host_id),
+        tombstoned: changed.tombstone !== undefined,
+      })
+      .where("id", "=", node.id)
+      .execute();
+    hosts.add(node.host_id);
+  }
+  return { hosts: [...hosts] };
 }

@@ -61,3 +61,39 @@ export const dropGrants = (tx: Tx, accountId: number, type: EntityType, ...ids: 
     .where("entity_type", "=", type)
     .where("entity_id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();
+
+type User = { account_id: number; id: number };
+
+/**
+ * Changes a user's grants on the named objects of a kind; null takes one away. Of an object named twice, the last entry
+ * counts.
+ */
+export async function saveEntityGrants(
+  tx: Tx,
+  user: User,
+  type: EntityType,
+  named: readonly { id: number; permissions: Permission | null }[],
+): Promise<void> {
+  if (named.length === 0) return;
+  const desired = [...new Map(named.map(({ id, permissions }) => [id, permissions]))];
+  const taken = desired.filter(([, permission]) => permission === null).map(([id]) => id);
+  const given = desired.filter(([, permission]) => permission !== null);
+  await grantsOf(tx, user)
+    .where("entity_type", "=", type)
+    .where("entity_id", "=", sql<number>`any(${taken}::bigint[])`)
+    .execute();
+  await sql`
+    insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
+    select ${user.account_id}::bigint, ${user.id}::bigint, ${type}::text, given.id, given.permission
+    from unnest(${given.map(([id]) => id)}::bigint[], ${given.map(([, permission]) => permission)}::text[])
+      as given (id, permission)
+    on conflict (account_id, user_id, entity_type, entity_id) do update set permission = excluded.permission`.execute(
+    tx,
+  );
+}
+
+/** A user's grants on all objects. */
+export const dropEntityGrants = (tx: Tx, user: User): Promise<unknown> => grantsOf(tx, user).execute();
+
+const grantsOf = (tx: Tx, user: User) =>
+  tx.deleteFrom("entity_grants").where("account_id", "=", user.account_id).where("user_id", "=", user.id);

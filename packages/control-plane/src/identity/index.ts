@@ -1,9 +1,23 @@
-export { type Authenticate, createAuthenticate } from "./authenticate.ts";
+export {
+  endRetention,
+  grantCapability,
+  numbering,
+  revokeCapability,
+  saveAccountColumns,
+  setCustomer,
+  setFirstCustomer,
+  setInvoicedThrough,
+  setLimits,
+  showAvailability,
+} from "./account-store.ts";
+export { type AddressLink, dropAddressLinks, findAddressLink, insertAddressLink } from "./address-link-store.ts";
+export { type Authenticate, closedAccountHolder, createAuthenticate, createTokenCache } from "./authenticate.ts";
 export { invalidToken, whyNoToken } from "./invalid-token.ts";
-export { dropGrants, granting, mayUse, mayView } from "./grants.ts";
+export { dropEntityGrants, dropGrants, granting, mayUse, mayView, permissionOn, saveEntityGrants } from "./grants.ts";
 export {
   type AccountLimits,
   findUser,
+  isUserGone,
   type NewAccount,
   type NewUser,
   saveAccount,
@@ -24,7 +38,38 @@ export {
   type LoginRow,
   recordLogin,
 } from "./login-store.ts";
-export { type RouteDeps, route } from "./operation-route.ts";
-export { isGranted, type Principal, unrestrictedOnly } from "./principal.ts";
-export { createTokenCache } from "./token-cache.ts";
-export { holdToken, issueToken } from "./token-store.ts";
+export {
+  CONFIRMED_MS,
+  isGranted,
+  type Principal,
+  requireConfirmed,
+  requireKindOfUser,
+  requirePermission,
+  requireScopes,
+  unrestrictedOnly,
+} from "./principal.ts";
+export { sealedByIdentity, tfaSecretPlace } from "./sealed-columns.ts";
+export {
+  changeToken,
+  holdToken,
+  issueToken,
+  revokeAllTokens,
+  revokeToken,
+  saveAppToken,
+  sweepAppTokens,
+} from "./token-store.ts";
+export {
+  deleteUserRow,
+  dropAllPasswordLinks,
+  dropGlobalGrants,
+  dropPasswordLinks,
+  insertPasswordLink,
+  insertUser,
+  replacePasswordHash,
+  saveGlobalGrants,
+  saveSignIn,
+  saveUserColumns,
+  takePasswordLink,
+  type UserColumns,
+  useTfaStep,
+} from "./user-store.ts";

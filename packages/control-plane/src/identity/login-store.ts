@@ -2,14 +2,12 @@ import { type Selectable, sql } from "kysely";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
 const KEPT_DAYS = 90;
-const keptSince = (now: Date): Date => new Date(now.getTime() - KEPT_DAYS * 86_400_000);
 
 type NewLogin = {
   at: Date;
@@ -18,6 +16,14 @@ type NewLogin = {
   address: string;
   status: "successful" | "failed";
 };
+
+export type LoginRow = Pick<
+  Selectable<Tables["logins"]>,
+  "id" | "at" | "username" | "restricted" | "status" | "address"
+>;
+
+/** The logins of a whole account, or of one user. */
+type WhoseLogins = { accountId: number; userId?: number };
 
 /** One row and one lookup in every case: the time taken must not reveal whether the user exists. */
 export async function recordLogin(db: Db | Tx, { at, person, address, status }: NewLogin): Promise<void> {
@@ -33,8 +39,11 @@ export async function recordLogin(db: Db | Tx, { at, person, address, status }: 
 /** A dual-stack socket reports IPv4 addresses in their IPv6 form. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "");
 
-/** The logins of a whole account, or of one user. */
-type WhoseLogins = { accountId: number; userId?: number };
+export const findLogin = (db: Db, whose: WhoseLogins, id: number, now: Date): Promise<LoginRow> =>
+  loginsOf(db, whose, now).where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+export const listLoginPage = (db: Db, whose: WhoseLogins, page: PageRequest, filter: Filter, now: Date) =>
+  listPage(loginsOf(db, whose, now), { page, filter, lastly: { by: "id" } });
 
 const loginsOf = (db: Db, { accountId, userId }: WhoseLogins, now: Date) =>
   db
@@ -43,17 +52,6 @@ const loginsOf = (db: Db, { accountId, userId }: WhoseLogins, now: Date) =>
     .where("account_id", "=", accountId)
     .where("at", ">=", keptSince(now))
     .$if(userId !== undefined, (query) => query.where("user_id", "=", userId as number));
-
-export type LoginRow = Pick<
-  Selectable<Tables["logins"]>,
-  "id" | "at" | "username" | "restricted" | "status" | "address"
->;
-
-export const findLogin = (db: Db, whose: WhoseLogins, id: number, now: Date): Promise<LoginRow> =>
-  loginsOf(db, whose, now).where("id", "=", id).executeTakeFirstOrThrow(notFound);
-
-export const listLoginPage = (db: Db, whose: WhoseLogins, page: PageRequest, filter: Filter, now: Date) =>
-  listPage(loginsOf(db, whose, now), { page, filter, lastly: { by: "id" } });
 
 /** Removes logins that are no longer shown. */
 export const createLoginSweep =
@@ -66,3 +64,5 @@ export const createLoginSweep =
           select ctid from logins where at < ${keptSince(clock())} order by at limit ${most} for update skip locked))`,
       batch,
     );
+
+const keptSince = (now: Date): Date => new Date(now.getTime() - KEPT_DAYS * 86_400_000);

@@ -1,6 +1,6 @@
 import type { Access } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { type Principal, requireAccess } from "./principal.ts";
+import { type Principal, requireKindOfUser, requireScopes } from "./principal.ts";
 
 const person = (change: Partial<Principal>): Principal => ({
   accountId: 1,
@@ -13,19 +13,25 @@ const person = (change: Partial<Principal>): Principal => ({
   restricted: false,
   globalGrants: {},
   scopes: ["*"],
+  confirmedUntil: null,
   ...change,
 });
-const both: Access = { scopes: ["databases:read_only", "events:read_only"], unrestrictedOnly: true };
+const scopes: Access["scopes"] = ["databases:read_only", "events:read_only"];
 
-test("all scopes and an unrestricted user are allowed", () => {
-  expect(() => requireAccess(person({}), both)).not.toThrow();
+test("a token with all scopes is allowed", () => {
+  expect(() => requireScopes(person({}), scopes)).not.toThrow();
 });
 
 test.each([
-  [person({ restricted: true }), "only unrestricted users"],
-  [person({ scopes: ["events:read_only"] }), "the scope databases:read_only."],
-  [person({ scopes: [] }), "the scope databases:read_only and events:read_only."],
-  [person({ scopes: [], restricted: true }), "the scope databases:read_only and events:read_only."],
-])("%j is refused with %s", (principal, reason) => {
-  expect(() => requireAccess(principal, both)).toThrow(reason);
+  [["events:read_only"], "the scope databases:read_only."],
+  [[], "the scope databases:read_only and events:read_only."],
+])("a token with %j is refused with %s", (held, reason) => {
+  expect(() => requireScopes(person({ scopes: held }), scopes)).toThrow(reason);
+});
+
+test("what only unrestricted users may do is refused to a restricted one", () => {
+  expect(() => requireKindOfUser(person({}), { unrestrictedOnly: true })).not.toThrow();
+  expect(() => requireKindOfUser(person({ restricted: true }), { unrestrictedOnly: true })).toThrow(
+    "only unrestricted users",
+  );
 });

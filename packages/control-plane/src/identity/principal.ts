@@ -16,12 +16,30 @@ export type Principal = {
   /** The app that the token was issued to; null for a personal token. */
   clientId: string | null;
   scopes: readonly string[];
+  /** Until when the token may change who can act on the account: its user confirmed it on the security page. */
+  confirmedUntil: Date | null;
 };
 
-/** Checks in this order: the token's scopes, the kind of user, the account grant. */
-export function requireAccess(principal: Principal, access: Access): void {
-  const missing = access.scopes.filter((scope) => !holds(principal.scopes, scope));
+export function requireScopes(principal: Principal, needed: Access["scopes"]): void {
+  const missing = needed.filter((scope) => !holds(principal.scopes, scope));
   if (missing.length > 0) throw new DomainError("unauthorized", { reason: tokenTexts.scopeMissing({ missing }) });
+}
+
+/** How long a token counts as confirmed. */
+export const CONFIRMED_MS = 10 * 60_000;
+
+/**
+ * For changes of who can act on the account. A token of an app, or one with some scopes, would get further rights by
+ * them. A personal token with every scope has no further rights to get.
+ */
+export function requireConfirmed({ clientId, scopes, confirmedUntil }: Principal, now: Date): void {
+  if (clientId !== null) throw new DomainError("unauthorized", { reason: tokenTexts.appNotAllowed() });
+  if (scopes.includes("*") || (confirmedUntil !== null && confirmedUntil > now)) return;
+  throw new DomainError("unauthorized", { reason: tokenTexts.notConfirmed({ minutes: CONFIRMED_MS / 60_000 }) });
+}
+
+/** Checks the kind of user, then the account grant. */
+export function requireKindOfUser(principal: Principal, access: Omit<Access, "scopes" | "confirmed">): void {
   if (!principal.restricted) return;
   if (access.unrestrictedOnly === true) throw unrestrictedOnly();
   if (access.grant !== undefined && !isGranted(principal, access.grant))

@@ -6,7 +6,10 @@ const replacement = (ofApp: boolean): string =>
 
 /** Answers to requests without a valid token. Clients check the first two words. */
 export const tokenTexts = defineTexts("token", {
-  noLongerValid: text(() => "Invalid Token: this token is no longer valid."),
+  noLongerValid: text(
+    () =>
+      "Invalid Token: this token is no longer valid: it was revoked, its user was deleted, or its account was closed.",
+  ),
   missing: text(() => `Invalid Token: no token was sent. ${HOW_TO_SEND}`),
   missingAfterScheme: text(
     ({ scheme }: { scheme: string }) => `Invalid Token: no token was sent after \`${scheme}\`. ${HOW_TO_SEND}`,
@@ -38,26 +41,42 @@ export const tokenTexts = defineTexts("token", {
       `Invalid Token: this token was revoked because its app is no longer active. ${replacement(ofApp)}`,
     { ofApp: true },
   ),
+  appNotAllowed: text(
+    () =>
+      "Your token is not authorized to use this endpoint. No app may change mail addresses, two-factor sign-in, users, grants or tokens. Use a personal token, or the page /security of the login host.",
+  ),
+  notConfirmed: text(
+    ({ minutes }: { minutes: number }) =>
+      `Your token is not authorized to use this endpoint. Changes of mail addresses, two-factor sign-in, users, grants and tokens require that you confirm the token: sign in at the login host, choose Confirm beside the token on the page /security, and repeat the request within ${minutes} minutes. A personal token with every scope (*) needs no confirmation.`,
+    { minutes: 10 },
+  ),
   scopeMissing: text(
     ({ missing }: { missing: readonly string[] }) =>
-      `Your token is not authorized to use this endpoint. It needs the scope ${missing.join(" and ")}.`,
+      `Your token is not authorized to use this endpoint. The endpoint requires the scope ${missing.join(" and ")}.`,
     { missing: ["databases:read_write"] },
   ),
 });
 
 export const grantTexts = defineTexts("grant", {
-  unrestrictedOnly: text(() => "Unauthorized: only unrestricted users may do this."),
-  accountGrantMissing: text(({ grant }: { grant: string }) => `Unauthorized: this needs the ${grant} grant.`, {
-    grant: "add_databases",
-  }),
-  readWriteMissing: text(() => "Unauthorized: this needs the read_write grant on this object."),
+  unrestrictedOnly: text(() => "Unauthorized: only unrestricted users of the account may do this."),
+  accountGrantMissing: text(
+    ({ grant }: { grant: string }) =>
+      `Unauthorized: this needs the ${grant} grant. An unrestricted user of the account can give it to you.`,
+    {
+      grant: "add_databases",
+    },
+  ),
+  readWriteMissing: text(
+    () =>
+      "Unauthorized: this needs the read_write grant on this object. An unrestricted user of the account can give it to you.",
+  ),
 });
 
 type Exceeded = { most: number; requested: number };
 const exceeded =
   (what: string) =>
   ({ most, requested }: Exceeded): string =>
-    `This account may have ${most} ${what}; this request would make it ${requested}. Delete something, or ask the operator for a higher limit.`;
+    `Limit reached: this account may have at most ${most} ${what}, and with this request it would have ${requested}. Delete a database, or ask the operator for a higher limit.`;
 
 export const limitTexts = defineTexts("limit", {
   /** `what` in the plural, and of whom: "tokens per user". */
@@ -69,20 +88,4 @@ export const limitTexts = defineTexts("limit", {
   nodesExceeded: text(exceeded("database nodes"), { most: 3, requested: 6 }),
   memoryExceeded: text(exceeded("MB of memory"), { most: 8192, requested: 12_288 }),
   diskExceeded: text(exceeded("MB of disk"), { most: 81_920, requested: 122_880 }),
-});
-
-export const missingTexts = defineTexts("request", {
-  /** `hints` are whole sentences. */
-  objectNotFound: text(
-    ({ object, hints }: { object: string; hints: readonly string[] }) =>
-      [`Not found: there is no ${object}.`, ...hints].join(" "),
-    { object: "database 4711", hints: ["GET /v4/databases/mysql/instances lists what there is."] },
-  ),
-  possibleValues: text(({ values }: { values: readonly string[] }) => `Possible: ${values.join(", ")}.`, {
-    values: ["cpu", "memory"],
-  }),
-  idIsNumber: text(({ noun }: { noun: string }) => `The id of a ${noun} is a number.`, { noun: "database" }),
-  listedBy: text(({ path }: { path: string }) => `GET ${path} lists what there is.`, {
-    path: "/v4/databases/mysql/instances",
-  }),
 });

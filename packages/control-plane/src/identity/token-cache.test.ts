@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createTokenCache, type KnownToken } from "./authenticate.ts";
 import type { Principal } from "./principal.ts";
-import { createTokenCache, type KnownToken } from "./token-cache.ts";
 
 const token: KnownToken = { principal: { userId: 1 } as Principal, expiresAt: null };
 

@@ -4,8 +4,6 @@ import { constants, gzip, gzipSync } from "node:zlib";
 import { CHUNK_BYTES, rawLengthOf } from "@moorage/disk-image";
 import type { ImageContent } from "./image-content.ts";
 import type { ImageToSend } from "./image-to-send-store.ts";
-import type { Part } from "./range.ts";
-import { readAhead } from "./read-ahead.ts";
 
 const compress = promisify(gzip);
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
@@ -13,6 +11,22 @@ const ZEROS = Buffer.alloc(CHUNK_BYTES);
 const ZERO_MEMBER = gzipSync(ZEROS, { level: constants.Z_BEST_COMPRESSION });
 /** Number of chunks that are fetched while one is sent. */
 const AHEAD = 2;
+
+/** From the first byte, inclusive, to the last, exclusive. */
+type Part = { from: number; to: number };
+
+/**
+ * The requested part of `bytes`. Undefined: all of it, also for headers that may be ignored; `none`: there is no such
+ * part.
+ */
+export function readRange(header: string | undefined, bytes: number): Part | "none" | undefined {
+  const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "") ?? [];
+  if (first === "" && last === "") return undefined;
+  const from = first === "" ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = first === "" || last === "" ? bytes : Math.min(bytes, Number(last) + 1);
+  if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+  return from < to ? { from, to } : "none";
+}
 
 /** The disk, or a part of it. */
 export async function* rawBody(image: ImageToSend, content: ImageContent, { from, to }: Part): AsyncGenerator<Buffer> {
@@ -54,4 +68,24 @@ function checkOf({ id, rawBytes, rawSha256 }: ImageToSend): (chunk: Buffer) => v
     if (bytes === rawBytes && !hash.digest().equals(rawSha256))
       throw new Error(`The chunks of image ${id} are not the disk that it was made of.`);
   };
+}
+
+/** The results of `work` for each number from `first` to before `end`, in order, with a few started ahead. */
+async function* readAhead<T>(
+  { first, end, ahead }: { first: number; end: number; ahead: number },
+  work: (index: number) => Promise<T>,
+): AsyncGenerator<T> {
+  const begun: Promise<T>[] = [];
+  const begin = (index: number): void => {
+    const result = work(index);
+    // An error is thrown when its result is due. Until then, or if the reader leaves, it must not be unhandled.
+    result.catch(() => {});
+    begun.push(result);
+  };
+  let next = first;
+  while (next < end && next <= first + ahead) begin(next++);
+  for (let result = begun.shift(); result !== undefined; result = begun.shift()) {
+    yield await result;
+    if (next < end) begin(next++);
+  }
 }

@@ -1,6 +1,6 @@
+import type { ImageFormat } from "@moorage/contract/operator";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Fault } from "./image-content.ts";
-import type { ImageFormat } from "./link.ts";
 
 /** `left`: the client disconnected. `broken`: the server could not continue. */
 export type Outcome = "whole" | "left" | "broken";

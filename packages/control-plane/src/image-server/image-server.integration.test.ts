@@ -309,7 +309,7 @@ test("an incomplete copy is not read", async () => {
   await using imageServer = await startImageServer({ region: SECOND });
   const { id, raw, keyOf } = await kept(disk(), { home, away });
   await world.db.updateTable("image_copies").set({ status: "pending" }).where("store", "=", "away").execute();
-  await away.objects.deleteMany([keyOf(0)]);
+  await away.delete(keyOf(0));
   expect(printOf(await bytesOf(await imageServer.get(id)))).toBe(printOf(raw));
   expect((await imageServer.metricLines()).filter((line) => line.includes("faults_total{"))).toEqual([]);
 });

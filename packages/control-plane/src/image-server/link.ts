@@ -1,10 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { z } from "zod";
+import { ImageFormat } from "@moorage/contract/operator";
 import type { Text } from "@moorage/contract/texts";
+import { z } from "zod";
 import { texts } from "./texts.ts";
-
-export const ImageFormat = z.enum(["raw", "gzip"]);
-export type ImageFormat = z.output<typeof ImageFormat>;
 
 /** The scope of an address: every part of it is signed. */
 export type Link = {

@@ -1,19 +1,19 @@
 import { finished, Readable } from "node:stream";
+import type { ImageFormat } from "@moorage/contract/operator";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ImageStores } from "#images/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
+import { readiness, type ReadinessDeps } from "#platform/http/readiness.ts";
 import { refuse } from "#platform/http/refuse.ts";
 import { createServer } from "#platform/http/server.ts";
 import type { Log } from "#platform/log.ts";
-import { gzipBody, rawBody } from "./body.ts";
-import type { ImageServerMetrics } from "./image-server-metrics.ts";
+import { gzipBody, rawBody, readRange } from "./body.ts";
 import { openContent } from "./image-content.ts";
+import type { ImageServerMetrics } from "./image-server-metrics.ts";
 import { findImageToSend, type ImageToSend, storesWith } from "./image-to-send-store.ts";
-import { type ImageFormat, judgeLink, type Link } from "./link.ts";
-import { readRange } from "./range.ts";
+import { judgeLink, type Link } from "./link.ts";
 import { texts } from "./texts.ts";
 
 export type ImageServerDeps = {

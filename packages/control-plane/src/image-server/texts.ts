@@ -1,6 +1,6 @@
 import { defineTexts, text } from "@moorage/contract/texts";
 
-const NEW_LINK = "moorage image link";
+const NEW_LINK = "moorage admin image link <image>";
 
 export const texts = defineTexts("image", {
   noCompleteCopy: text(

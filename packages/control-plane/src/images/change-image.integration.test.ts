@@ -11,7 +11,7 @@ import {
   upload,
 } from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./model/texts.ts";
 
 const NOT_FOUND = { status: 404, body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no /) }] } };
 const pathOf = ({ id }: { id: string }): string => `${IMAGES}/${id}`;

@@ -12,7 +12,7 @@ import {
 } from "#testing/stored-images.ts";
 import { REGION } from "#testing/world.ts";
 import { checkSoon } from "./import/upload-watcher.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./model/texts.ts";
 
 const stores = twoStoresForAll();
 

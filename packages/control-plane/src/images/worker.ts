@@ -1,6 +1,6 @@
 import type { WorkerPart } from "#platform/worker-part.ts";
+import { endImagesSteps } from "./api/delete-image.ts";
 import { createCaptureActivities, createCaptureExpiry } from "./capture/activities.ts";
-import { endImagesSteps } from "./end-images.ts";
 import { beginSteps } from "./import/begin-import.ts";
 import { hintRoute } from "./import/hint-route.ts";
 import { createImportActivities, createImportExpiry } from "./import/import-activities.ts";
@@ -12,7 +12,9 @@ import { createSweepImagesJob, sweepSteps } from "./storage/sweep-stores.ts";
 
 type ImagesWorkerDeps = Parameters<typeof createImportActivities>[0] &
   Parameters<typeof startUploadWatcher>[0] &
-  Parameters<typeof startCopying>[0];
+  Parameters<typeof startCopying>[0] &
+  Parameters<typeof createRemoveImagesJob>[0] &
+  Parameters<typeof createClearImagesJob>[0];
 
 export function imagesWorker(deps: ImagesWorkerDeps) {
   const activities = { ...createImportActivities(deps), ...createCaptureActivities(deps) };
@@ -20,9 +22,11 @@ export function imagesWorker(deps: ImagesWorkerDeps) {
     activities,
     expire: { ...createImportExpiry(activities), ...createCaptureExpiry(activities) },
     jobs: {
-      removeImages: createRemoveImagesJob(deps),
-      clearImages: createClearImagesJob(deps),
-      sweepImages: createSweepImagesJob(deps),
+      remote: {
+        removeImages: createRemoveImagesJob(deps),
+        clearImages: createClearImagesJob(deps),
+        sweepImages: createSweepImagesJob(deps),
+      },
     },
     start(server) {
       const uploadWatcher = startUploadWatcher(deps);

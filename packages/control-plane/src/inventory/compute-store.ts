@@ -1,11 +1,11 @@
+import type { EventEntity } from "@moorage/contract";
 import { type Selectable, sql } from "kysely";
 import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
 export type ComputeRow = Selectable<Tables["computes"]>;
 
@@ -18,9 +18,6 @@ export const hasCompute = async (db: Db, accountId: number, id: number): Promise
     .where("deleted_at", "is", null)
     .executeTakeFirst()) !== undefined;
 
-const computesOf = (db: Db, accountId: number) =>
-  db.selectFrom("computes").selectAll().where("account_id", "=", accountId).where("deleted_at", "is", null);
-
 export const findCompute = (db: Db, accountId: number, id: number): Promise<ComputeRow> =>
   computesOf(db, accountId).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
@@ -32,6 +29,9 @@ export const listComputePage = (db: Db, principal: Principal, page: PageRequest,
     columns: { id: "id", label: "label", region: "region" },
     lastly: { by: "id" },
   });
+
+const computesOf = (db: Db, accountId: number) =>
+  db.selectFrom("computes").selectAll().where("account_id", "=", accountId).where("deleted_at", "is", null);
 
 /**
  * Locks in the order of ids, so that changes of several instances cannot deadlock. Owner and deletion are checked after
@@ -117,13 +117,6 @@ export const labelsOf = async (tx: Tx, accountId: number): Promise<Set<string>> 
   return new Set(rows.map(({ label }) => label));
 };
 
-const computesToShow = (db: Db | Tx) =>
-  db
-    .selectFrom("computes")
-    .leftJoin("hosts", "hosts.id", "computes.host_id")
-    .select(["computes.id", "computes.account_id as account", "computes.label", "computes.region", "computes.plan"])
-    .select(["hosts.name as host", "computes.created_at", "computes.updated_at"])
-    .where("computes.deleted_at", "is", null);
 export type ComputeToShow = NonNullable<Awaited<ReturnType<typeof findComputeToShow>>>;
 
 export const findComputeToShow = (db: Db | Tx, id: number) =>
@@ -137,3 +130,15 @@ export const listComputesToShow = (db: Db, page: PageRequest, accountId: number 
     ),
     { page, lastly: { by: "computes.id" } },
   );
+
+const computesToShow = (db: Db | Tx) =>
+  db
+    .selectFrom("computes")
+    .leftJoin("hosts", "hosts.id", "computes.host_id")
+    .select(["computes.id", "computes.account_id as account", "computes.label", "computes.region", "computes.plan"])
+    .select(["hosts.name as host", "computes.created_at", "computes.updated_at"])
+    .where("computes.deleted_at", "is", null);
+
+/** The entity of a compute instance in events. */
+export const entityOfCompute = ({ id, label }: { id: number; label: string }) =>
+  ({ id, label, type: "compute", url: `/v4/compute/instances/${id}` }) satisfies EventEntity;

@@ -1,5 +1,6 @@
+import { LONGEST_LABEL } from "@moorage/contract/operator";
 import { expect, test } from "vitest";
-import { freeLabel, LONGEST_LABEL } from "./free-label.ts";
+import { freeLabel } from "./change-computes.ts";
 
 const long = "x".repeat(LONGEST_LABEL);
 test.each([

@@ -1,6 +1,7 @@
 export {
   type ComputeRow,
   type ComputeToShow,
+  entityOfCompute,
   findComputeToShow,
   hasCompute,
   listComputesToShow,
@@ -9,16 +10,15 @@ export {
   saveCompute,
 } from "./compute-store.ts";
 export { type DiskRow, findDiskOf, listDisks, markDiskDeleted, saveDisk } from "./disk-store.ts";
-export { entityOfCompute } from "./entity.ts";
-export { LONGEST_LABEL } from "./free-label.ts";
-export { isChange, type MaintenanceRow, type MaintenanceStatus } from "./maintenance.ts";
 export {
+  isChange,
   listEveryMaintenance,
   lockMaintenance,
+  type MaintenanceRow,
+  type MaintenanceStatus,
   type MaintenanceToView,
   saveMaintenance,
   saveMaintenanceStatus,
 } from "./maintenance-store.ts";
-export { moveComputes, type Renamed } from "./move-computes.ts";
-export { removeCompute } from "./remove-compute.ts";
+export { moveComputes, removeCompute, type Renamed } from "./change-computes.ts";
 export { inventoryRoutes } from "./routes.ts";

@@ -1,23 +1,21 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import type { ComputeRow } from "./compute-store.ts";
-import { type MaintenanceRow, type MaintenanceStatus, shownSince } from "./maintenance.ts";
+import { texts } from "./texts.ts";
 
-const withCompute = (db: Db) =>
-  db
-    .selectFrom("maintenance")
-    .innerJoin("computes", (join) =>
-      join
-        .onRef("computes.account_id", "=", "maintenance.account_id")
-        .onRef("computes.id", "=", "maintenance.compute_id"),
-    )
-    .selectAll("maintenance")
-    .select("computes.label as compute_label");
+export type MaintenanceRow = Selectable<Tables["maintenance"]>;
+export type MaintenanceStatus = MaintenanceRow["status"];
+
 export type MaintenanceToView = MaintenanceRow & { compute_label: string };
+
+const DAY_MS = 86_400_000;
+/** Completed maintenance stays visible, so that somebody who finds an instance rebooted finds out why. */
+const SHOWN_DAYS = 7;
 
 /** Pending, started and recently completed maintenance of instances that the reader may see. */
 export const listMaintenancePage = (db: Db, principal: Principal, page: PageRequest, filter: Filter, now: Date) =>
@@ -42,12 +40,25 @@ export const listMaintenancePage = (db: Db, principal: Principal, page: PageRequ
     },
   );
 
+const shownSince = (now: Date): Date => new Date(now.getTime() - SHOWN_DAYS * DAY_MS);
+
 /** For the operator: open maintenance, or all. */
 export const listEveryMaintenance = (db: Db, page: PageRequest, which: "open" | "all") =>
   listPage(
     withCompute(db).$if(which === "open", (query) => query.where("maintenance.status", "in", ["pending", "started"])),
     { page, lastly: { by: "maintenance.id" } },
   );
+
+const withCompute = (db: Db) =>
+  db
+    .selectFrom("maintenance")
+    .innerJoin("computes", (join) =>
+      join
+        .onRef("computes.account_id", "=", "maintenance.account_id")
+        .onRef("computes.id", "=", "maintenance.compute_id"),
+    )
+    .selectAll("maintenance")
+    .select("computes.label as compute_label");
 
 type NewMaintenance = Pick<MaintenanceRow, "type" | "reason" | "when_at">;
 
@@ -76,6 +87,22 @@ export const saveMaintenance = (
 
 export const lockMaintenance = (tx: Tx, id: number): Promise<MaintenanceRow | undefined> =>
   tx.selectFrom("maintenance").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+
+const before: Record<MaintenanceStatus, readonly MaintenanceStatus[]> = {
+  pending: [],
+  started: ["pending"],
+  completed: ["pending", "started"],
+  canceled: ["pending", "started"],
+};
+
+/** False: it already has this status, and there is nothing to do. */
+export function isChange({ id, status }: MaintenanceRow, to: MaintenanceStatus): boolean {
+  if (status === to) return false;
+  if (before[to].includes(status)) return true;
+  throw new DomainError("wrong-state", {
+    reason: texts.maintenanceStatus({ id, status, allowed: before[to], to }),
+  });
+}
 
 export const saveMaintenanceStatus = (
   tx: Tx,

@@ -1,11 +1,20 @@
-import { listComputes, listDisks, listMaintenance, viewCompute, viewDisk } from "@moorage/contract";
+import {
+  type Compute,
+  type Disk,
+  listComputes,
+  listDisks,
+  listMaintenance,
+  type MaintenanceItem,
+  toTimestamp,
+  viewCompute,
+  viewDisk,
+} from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
 import { toPage } from "#platform/http/page.ts";
-import { findCompute, listComputePage } from "./compute-store.ts";
-import { findDisk, listDiskPage } from "./disk-store.ts";
-import { listMaintenancePage } from "./maintenance-store.ts";
-import { viewOfCompute, viewOfDisk, viewOfMaintenance } from "./view.ts";
+import { type ComputeRow, findCompute, listComputePage } from "./compute-store.ts";
+import { type DiskRow, findDisk, listDiskPage } from "./disk-store.ts";
+import { listMaintenancePage, type MaintenanceToView } from "./maintenance-store.ts";
 
 export function inventoryRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const { db, clock } = deps;
@@ -31,3 +40,36 @@ export function inventoryRoutes(app: FastifyInstance, deps: RouteDeps): void {
     return toPage(page, results, rows.map(viewOfMaintenance));
   });
 }
+
+const viewOfCompute = (row: ComputeRow): Compute => ({
+  id: row.id,
+  label: row.label,
+  region: row.region,
+  type: row.plan,
+  created: toTimestamp(row.created_at),
+  updated: toTimestamp(row.updated_at),
+});
+
+const viewOfDisk = (row: DiskRow): Disk => ({
+  id: row.id,
+  label: row.label,
+  size: row.size_mb,
+  filesystem: row.filesystem,
+  // A registered disk exists already: nothing is created here that a client would have to wait for.
+  status: "ready",
+  created: toTimestamp(row.created_at),
+  updated: toTimestamp(row.updated_at),
+});
+
+const viewOfMaintenance = (row: MaintenanceToView): MaintenanceItem => ({
+  entity: {
+    id: row.compute_id,
+    label: row.compute_label,
+    type: "compute",
+    url: `/v4/compute/instances/${row.compute_id}`,
+  },
+  reason: row.reason,
+  status: row.status as MaintenanceItem["status"],
+  type: row.type,
+  when: toTimestamp(row.when_at),
+});

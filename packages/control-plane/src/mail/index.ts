@@ -1,3 +1,3 @@
 export type { NoticeOf } from "./mail-message.ts";
-export { createMails, type Mails } from "./mails.ts";
+export { createMails, createNotices, type Mails, type Notices, sealedByMail } from "./mail-store.ts";
 export type { MakePasswordLink } from "./send-mails.ts";

@@ -12,6 +12,7 @@ export const NoticeOf = z.enum([
   "tfa_disabled",
   "passkey_added",
   "passkey_removed",
+  "address_requested",
   "address_changed",
 ]);
 export type NoticeOf = z.output<typeof NoticeOf>;
@@ -22,6 +23,7 @@ export type NoticeOf = z.output<typeof NoticeOf>;
  */
 export const MailMessage = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("invite"), person: Person, email: z.string(), username: z.string(), company: z.string() }),
+  z.object({ kind: z.literal("address"), person: Person, email: z.string() }),
   z.object({ kind: z.literal("notice"), email: z.string(), username: z.string(), what: NoticeOf }),
   z.object({ kind: z.literal("reset"), name: z.string() }),
 ]);

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { startMailServer } from "@moorage/testkit/mail-server.ts";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
-import { startMailServer } from "#testing/mail-server.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { createMails } from "./index.ts";
-import { createMailSweep } from "./mail-sweep.ts";
+import { createMailSweep } from "./mail-store.ts";
 import { createSender, startSending } from "./send-mails.ts";
 import { texts } from "./texts.ts";
 
@@ -24,15 +24,17 @@ async function mailFixture(world: World) {
       sealer,
       smtpUrl,
       from: "Moorage <harbour@moorage.test>",
+      limits: { invitationsPerDay: 3, perRecipient: 3 },
       makePasswordLink: async (_tx, { userId }, hours) => {
         const link = `http://auth.test/password/${randomBytes(32).toString("hex")}?user=${userId}&hours=${hours}`;
         links.push(link);
         return link;
       },
+      makeAddressLink: async (_tx, { email }, hours) => `http://auth.test/address/${email}?hours=${hours}`,
     });
   const sender = newSender();
   return {
-    mails: createMails({ sealer, clock }),
+    mails: createMails({ sealer, clock, invitationsPerDay: 500 }),
     server,
     sender,
     newSender,
@@ -46,6 +48,12 @@ async function mailFixture(world: World) {
       await server[Symbol.asyncDispose]();
     },
   };
+}
+
+async function sendAll({ sender }: { sender: ReturnType<typeof createSender> }) {
+  const outcomes = [];
+  for (let sent = await sender.sendDue(); sent.length > 0; sent = await sender.sendDue()) outcomes.push(...sent);
+  return outcomes;
 }
 
 const invitationOf = ({ accountId, userId, username }: Awaited<ReturnType<World["customer"]>>) => ({
@@ -188,6 +196,57 @@ test("a mail that cannot be sent for a day is given up, and deleted after a mont
   post.later(29 * DAY_MS);
   await sweep();
   expect(await post.outbox()).toEqual([]);
+});
+
+test("an address that nobody has confirmed gets a few mails a day, of all accounts together", async () => {
+  await using world = await newWorld();
+  await using post = await mailFixture(world);
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  const stranger = "stranger@test.example";
+  for (const [n, owner] of [alice, bob, alice, bob].entries()) {
+    const email = n % 2 === 0 ? stranger : stranger.toUpperCase();
+    expect((await owner.post("/v4/account/users", { username: `new-${n}`, email })).status).toBe(200);
+  }
+  await post.mails.resetRequested(world.db, { name: "new-0" });
+
+  expect((await sendAll(post)).sort()).toEqual(["sent", "sent", "sent", "withheld", "withheld"]);
+  expect(post.server.mails).toHaveLength(3);
+  expect(JSON.stringify(await world.db.selectFrom("recipient_counts").selectAll().execute())).not.toMatch(/stranger/i);
+  post.later(DAY_MS);
+  await createMailSweep(world)();
+  await post.mails.resetRequested(world.db, { name: "new-0" });
+  expect(await sendAll(post)).toEqual(["sent"]);
+});
+
+test("password links for users who never accepted their invitation are limited for each account", async () => {
+  await using world = await newWorld();
+  await using post = await mailFixture(world);
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  for (let n = 0; n < 4; n++)
+    await post.mails.resetRequested(world.db, { name: (await world.colleague(alice.accountId)).username });
+  await post.mails.resetRequested(world.db, { name: bob.username });
+
+  expect((await sendAll(post)).sort()).toEqual(["sent", "sent", "sent", "sent", "withheld"]);
+  // They are not taken from the invitations.
+  expect((await alice.post("/v4/account/users", { username: "rob", email: "rob@test.example" })).status).toBe(200);
+});
+
+test("used-up limits withhold no notice, and no password link of a user who has a password", async () => {
+  await using world = await newWorld();
+  await using post = await mailFixture(world);
+  const alice = await world.customer();
+  const [email, username] = [`${alice.username}@test.example`, alice.username];
+  for (let n = 0; n < 5; n++)
+    await world.db.transaction().execute((tx) => post.mails.invite(tx, { ...invitationOf(alice), email }));
+  expect((await sendAll(post)).filter((outcome) => outcome === "withheld")).toHaveLength(2);
+
+  await world.db.updateTable("users").set({ password_hash: "x" }).execute();
+  for (let n = 0; n < 5; n++) {
+    await world.db.transaction().execute((tx) => post.mails.notice(tx, { email, username, what: "tfa_disabled" }));
+    await post.mails.resetRequested(world.db, { name: username });
+  }
+  expect(new Set(await sendAll(post))).toEqual(new Set(["sent"]));
+  expect(post.server.mails).toHaveLength(13);
 });
 
 test("two concurrent senders send each mail once", async () => {

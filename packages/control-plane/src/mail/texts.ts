@@ -4,7 +4,7 @@ import { defineTexts, text } from "@moorage/contract/texts";
 export const texts = defineTexts("mail", {
   greeting: text(({ username }: { username: string }) => `Hello ${username},`, { username: "alice" }),
 
-  inviteSubject: text(() => "You have a Moorage user"),
+  inviteSubject: text(() => "You were added to Moorage: choose a password"),
   inviteAdded: text(
     ({ username, company }: { username: string; company: string }) =>
       `you were added as a user of ${company} at Moorage. Your user name is ${username}.`,
@@ -20,7 +20,7 @@ export const texts = defineTexts("mail", {
   resetRequested: text(() => "somebody, hopefully you, requested a new password at Moorage."),
   resetLink: text(
     ({ hours }: { hours: number }) =>
-      `To choose one, open this link. It works once, within ${hours === 1 ? "an hour" : `${hours} hours`}:`,
+      `To choose a new password, open this link. The link works once, within ${hours === 1 ? "an hour" : `${hours} hours`}:`,
     { hours: 1 },
   ),
   resetUnexpected: text(() => "If it was not you, do nothing: your password does not change."),
@@ -35,8 +35,26 @@ export const texts = defineTexts("mail", {
   passkeyAdded: text(() => "a passkey was added, and can be used to sign in as you."),
   passkeyRemovedSubject: text(() => "A passkey was removed"),
   passkeyRemoved: text(() => "one of your passkeys was removed."),
+  addressSubject: text(() => "Confirm your Moorage mail address"),
+  addressRequestedHere: text(() => "this address was entered as your new mail address at Moorage."),
+  addressLink: text(
+    ({ hours }: { hours: number }) =>
+      `To confirm the address, open this link and sign in. The link works once, within ${hours} hours. Until then, mails go to your present address:`,
+    { hours: 24 },
+  ),
+  addressUnexpected: text(() => "If you do not know why you received this mail, you can ignore it."),
+  addressRequestedSubject: text(() => "A new mail address was entered for you at Moorage"),
+  addressRequested: text(
+    () =>
+      "a new mail address was entered for your user. Mails go to the present one until the new address is confirmed, by a person who signs in as you.",
+  ),
   addressChangedSubject: text(() => "Your Moorage mail address was changed"),
   addressChanged: text(() => "your mail address was changed. Mails to you go to the new address from now on."),
+  tooManyInvitations: text(
+    ({ most }: { most: number }) =>
+      `an address that needs no mail: this account has sent ${most} invitations and confirmations today, and may send more after 00:00 UTC`,
+    { most: 500 },
+  ),
   noticeUnexpected: text(
     () => "If this was you, there is nothing to do. If not, choose a new password now and inform your operator.",
   ),

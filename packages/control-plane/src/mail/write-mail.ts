@@ -26,12 +26,22 @@ export const resetMail = (to: { username: string }, link: string, hours: number)
     end: [texts.resetUnexpected()],
   });
 
+export const addressMail = (to: { username: string }, link: string, hours: number): Mail =>
+  write({
+    subject: texts.addressSubject(),
+    greeting: texts.greeting(to),
+    body: [texts.addressRequestedHere(), texts.addressLink({ hours })],
+    link,
+    end: [texts.addressUnexpected()],
+  });
+
 const notices: Record<NoticeOf, { subject: () => Text; body: () => Text }> = {
   password_changed: { subject: texts.passwordChangedSubject, body: texts.passwordChanged },
   tfa_enabled: { subject: texts.tfaEnabledSubject, body: texts.tfaEnabled },
   tfa_disabled: { subject: texts.tfaDisabledSubject, body: texts.tfaDisabled },
   passkey_added: { subject: texts.passkeyAddedSubject, body: texts.passkeyAdded },
   passkey_removed: { subject: texts.passkeyRemovedSubject, body: texts.passkeyRemoved },
+  address_requested: { subject: texts.addressRequestedSubject, body: texts.addressRequested },
   address_changed: { subject: texts.addressChangedSubject, body: texts.addressChanged },
 };
 

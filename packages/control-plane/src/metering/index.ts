@@ -1,4 +1,12 @@
-export { meter, type UsageFact, type UsageFactRow } from "./meter.ts";
-export { listPrices, type PriceBook, type PriceVersion, pricesAt, pricesDuring } from "./price-book.ts";
-export { free, keepPrice, type Price, setPrice } from "./set-price.ts";
-export { usageOf } from "./usage-facts.ts";
+export { meter, type UsageFact, type UsageFactRow, usageOf } from "./meter.ts";
+export {
+  free,
+  keepPrice,
+  listPrices,
+  type Price,
+  type PriceBook,
+  pricesAt,
+  pricesDuring,
+  type PriceVersion,
+  setPrice,
+} from "./price-book.ts";

@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from "kysely";
-import type { Tx } from "#platform/db/database.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 
 export type UsageFactRow = Selectable<Tables["usage_facts"]>;
@@ -30,4 +30,22 @@ export async function meter(tx: Tx, fact: UsageFact, at: Date): Promise<void> {
     where case when ${state} = 'ended' then last.state <> 'ended'
       else (last.state, last.plan, last.nodes, last.region, last.label)
         is distinct from (${state}, ${plan}, ${nodes}::integer, ${region}, ${label}) end`.execute(tx);
+}
+
+/** The usage of these accounts in a period: for each resource, its state at the start and all later changes. */
+export async function usageOf(
+  db: Db | Tx,
+  accountIds: readonly number[],
+  { from, until }: { from: Date; until: Date },
+): Promise<Map<number, UsageFactRow[]>> {
+  const { rows } = await sql<UsageFactRow>`
+    select * from (
+      select distinct on (account_id, resource_type, resource_id) * from usage_facts
+      where account_id = any(${accountIds}::bigint[]) and at < ${from}
+      order by account_id, resource_type, resource_id, sequence desc
+    ) before where state <> 'ended'
+    union all
+    select * from usage_facts where account_id = any(${accountIds}::bigint[]) and at >= ${from} and at < ${until}
+    order by account_id, resource_type, resource_id, sequence`.execute(db);
+  return Map.groupBy(rows, ({ account_id }) => account_id);
 }

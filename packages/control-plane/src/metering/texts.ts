@@ -9,6 +9,6 @@ export const texts = defineTexts("billing", {
   priceTooEarly: text(({ earliest }: { earliest: string }) => `a full hour, ${earliest} or later`, {
     earliest: "2027-01-05T11:00:00.000Z",
   }),
-  monthlyPriceTooLow: text(() => "at least the price of an hour"),
-  suspendedMonthlyPriceTooLow: text(() => "at least the price of a suspended hour"),
+  monthlyPriceTooLow: text(() => "at least the hourly price"),
+  suspendedMonthlyPriceTooLow: text(() => "at least the hourly price of a suspended database"),
 });

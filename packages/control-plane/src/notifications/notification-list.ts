@@ -1,15 +1,14 @@
 import { type Selectable, sql } from "kysely";
 import { mayView, type Principal } from "#identity/index.ts";
 import type { Db } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import { texts } from "./texts.ts";
 
 export type NotificationRow = Omit<Selectable<Tables["notifications"]>, "account_id" | "id" | "cause">;
 /** SQL's `format` replaces it by the label of each row. */
-const LABEL = { label: "%s" };
+const LABEL = { label: "%1$s" };
 
 /** The causes with the widest effect come first, then by age. */
 type Placed = NotificationRow & { place: number; number: number };

@@ -1,6 +1,6 @@
 import { entityIdOf, listNotifications, type Notification, toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { type RouteDeps, route } from "#http/index.ts";
 import { toPage } from "#platform/http/page.ts";
 import { listNotificationPage, type NotificationRow } from "./notification-list.ts";
 

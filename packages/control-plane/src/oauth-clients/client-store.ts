@@ -1,21 +1,30 @@
-import { type Insertable, type Selectable, sql } from "kysely";
 import type { OAuthClient } from "@moorage/contract";
+import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
 /** Without the hash of the secret: no reader of a client needs it. */
 const shown = [
   ...(["oauth_clients.id", "oauth_clients.account_id", "oauth_clients.label", "oauth_clients.redirect_uri"] as const),
   ...(["oauth_clients.public", "oauth_clients.status", "oauth_clients.may_add_query"] as const),
+  "oauth_clients.verified",
   ...(["oauth_clients.created_at"] as const),
   sql<boolean>`exists (select from oauth_client_thumbnails where client_id = oauth_clients.id)`.as("has_thumbnail"),
 ] as const;
 
-type Shown = "id" | "account_id" | "label" | "redirect_uri" | "public" | "status" | "may_add_query" | "created_at";
+type Shown =
+  | "id"
+  | "account_id"
+  | "label"
+  | "redirect_uri"
+  | "public"
+  | "status"
+  | "may_add_query"
+  | "verified"
+  | "created_at";
 export type OAuthClientRow = Pick<Selectable<Tables["oauth_clients"]>, Shown> & { has_thumbnail: boolean };
 
 /** A deleted client is not visible to anybody. */
@@ -52,7 +61,9 @@ export const countClients = async (tx: Tx, accountId: number): Promise<number> =
 export const insertClient = (tx: Tx, row: Insertable<Tables["oauth_clients"]>): Promise<OAuthClientRow> =>
   tx.insertInto("oauth_clients").values(row).returning(shown).executeTakeFirstOrThrow();
 
-type ClientChange = Partial<Pick<Selectable<Tables["oauth_clients"]>, "label" | "redirect_uri" | "public">> & {
+type ClientChange = Partial<
+  Pick<Selectable<Tables["oauth_clients"]>, "label" | "redirect_uri" | "public" | "verified">
+> & {
   secret_sha256?: Buffer;
 };
 
@@ -98,6 +109,10 @@ export const setStatus = (tx: Tx, id: string, status: OAuthClient["status"]): Pr
 /** For the operator: whether the client may add a query to its redirect address. */
 export const setTrust = (tx: Tx, id: string, mayAddQuery: boolean): Promise<OAuthClientRow | undefined> =>
   changeAnyones(tx, id).set({ may_add_query: mayAddQuery }).returning(shown).executeTakeFirst();
+
+/** For the operator: whether the client may ask users of other accounts. */
+export const setVerified = (tx: Tx, id: string, verified: boolean): Promise<OAuthClientRow | undefined> =>
+  changeAnyones(tx, id).set({ verified }).returning(shown).executeTakeFirst();
 
 const changeAnyones = (tx: Tx, id: string) =>
   tx.updateTable("oauth_clients").where("id", "=", id).where("deleted_at", "is", null);

@@ -120,10 +120,9 @@ describe("a change", () => {
       ...Array.from({ length: 3 }, () => ({ action: "oauth_client_update", status: "notification" })),
       { action: "oauth_client_create" },
     ]);
-    expect((await row(id)).epoch).toBe(1);
   });
 
-  test("of `public` ends all tokens; of anything else does not", async () => {
+  test("of `public`, the label and the redirect URI ends all tokens; the same values do not", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const epochAfter = async (change: object): Promise<number> => {
@@ -131,10 +130,12 @@ describe("a change", () => {
       return (await row(id)).epoch;
     };
 
-    expect(await epochAfter({ public: false, label: "Other", redirect_uri: "https://app.example.com/" })).toBe(1);
+    expect(await epochAfter({ public: false, label: "An app", redirect_uri: REDIRECT })).toBe(1);
     expect(await epochAfter({ public: true })).toBe(2);
     expect(await epochAfter({ public: true })).toBe(2);
     expect(await epochAfter({ public: false })).toBe(3);
+    expect(await epochAfter({ redirect_uri: "https://elsewhere.example.com/" })).toBe(4);
+    expect(await epochAfter({ label: "Other" })).toBe(5);
   });
 
   test.each([
@@ -331,11 +332,11 @@ describe("the operator", () => {
         username: null,
         action: "oauth_client_update",
         entity: { id },
-        message: expect.stringContaining("allows this client to add"),
+        message: expect.stringContaining("allows this OAuth client to add"),
       },
-      { message: "The operator set this client to active." },
-      { message: "The operator set this client to disabled." },
-      { message: "The operator set this client to suspended." },
+      { message: "The operator set the status of this OAuth client to active." },
+      { message: "The operator set the status of this OAuth client to disabled." },
+      { message: "The operator set the status of this OAuth client to suspended." },
     ]);
     const lines = await world.db.selectFrom("audit").select("detail").where("actor", "=", "operator").execute();
     expect(lines.slice(-4).map(({ detail }) => detail)).toEqual([
@@ -357,7 +358,7 @@ describe("the operator", () => {
     for (const none of [id, "x"])
       expect(await status(none, { status: "active" })).toMatchObject({
         status: 404,
-        body: { errors: [{ reason: `No OAuth client has the id ${none}. See: moorage oauth-client list` }] },
+        body: { errors: [{ reason: `No OAuth client has the id ${none}. See: moorage admin oauth-client list` }] },
       });
   });
 });

@@ -1,8 +1,7 @@
 import type { Principal } from "#identity/index.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { lockClient, markDeleted } from "./client-store.ts";
-import type { ClientDeps } from "./create-client.ts";
-import { recordClientChange } from "./record-change.ts";
+import { type ClientDeps, recordClientChange } from "./change-client.ts";
 import { deleteThumbnail } from "./thumbnail-store.ts";
 
 /** Ends the client's id, its secret and every token that was issued to it, in all accounts. */

@@ -1,4 +1,3 @@
-export { listEveryClient, type OAuthClientRow, setStatus, setTrust } from "./client-store.ts";
-export { entityOfClient } from "./oauth-client.ts";
+export { listEveryClient, type OAuthClientRow, setStatus, setTrust, setVerified } from "./client-store.ts";
+export { entityOfClient, thumbnailUrl } from "./oauth-client.ts";
 export { type OAuthClientRouteDeps, oauthClientRoutes } from "./routes.ts";
-export { thumbnailUrl } from "./view.ts";

@@ -42,6 +42,9 @@ describe("in every process an app's tokens end", () => {
   const endings: Record<string, (world: World, fixture: Fixture) => Promise<{ status: number }>> = {
     "when its client is deleted": (_, { alice, url }) => alice.delete(url),
     "when its client becomes public": (_, { alice, url }) => alice.put(url, { public: true }),
+    "when its client leads elsewhere": (_, { alice, url }) =>
+      alice.put(url, { redirect_uri: "https://elsewhere.example.com/" }),
+    "when its client is renamed": (_, { alice, url }) => alice.put(url, { label: "Moorage Console" }),
     "when the operator disables its client": ({ operator }, { id }) =>
       operator.post(`/admin/oauth-clients/${id}/status`, { status: "disabled" }),
     "when the operator suspends its client": ({ operator }, { id }) =>
@@ -62,11 +65,11 @@ describe("in every process an app's tokens end", () => {
 });
 
 describe("an app's tokens stay valid", () => {
-  test("when its client is renamed, gets another redirect address, or a new secret", async () => {
+  test("when its client is changed to what it was, or gets a new secret", async () => {
     await using world = await newWorld();
     await using fixture = await newFixture(world);
 
-    await fixture.alice.put(fixture.url, { label: "Other", redirect_uri: "https://app.example.com/", public: false });
+    await fixture.alice.put(fixture.url, { label: "An app", public: false });
     await fixture.alice.post(`${fixture.url}/reset-secret`);
 
     expect(await fixture.accepted(fixture.token)).toEqual([true, true]);

@@ -9,18 +9,16 @@ import {
   viewOAuthClientThumbnail,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
+import type { Principal } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { findClient, listClientPage } from "./client-store.ts";
-import { type ClientDeps, createClient } from "./create-client.ts";
+import { type ClientDeps, createClient, resetSecret, updateClient } from "./change-client.ts";
 import { deleteClient } from "./delete-client.ts";
-import { putThumbnail } from "./put-thumbnail.ts";
-import { resetSecret } from "./reset-secret.ts";
-import { createThumbnailer } from "./thumbnail.ts";
+import { viewOfClient } from "./oauth-client.ts";
 import { findThumbnail } from "./thumbnail-store.ts";
-import { updateClient } from "./update-client.ts";
-import { viewOfClient } from "./view.ts";
+import { createThumbnailer, putThumbnail } from "./thumbnail.ts";
 
 export type OAuthClientRouteDeps = RouteDeps &
   ClientDeps & {

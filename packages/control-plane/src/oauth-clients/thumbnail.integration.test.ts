@@ -1,7 +1,7 @@
+import { compressedText, picture, png, text } from "@moorage/testkit/pictures.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Event, OAuthClient } from "@moorage/contract";
 import sharp from "sharp";
-import { compressedText, picture, png, text } from "#testing/pictures.ts";
 import { newWorld, PUBLIC_URL, type World } from "#testing/world.ts";
 
 const CLIENTS = "/v4/account/oauth-clients";

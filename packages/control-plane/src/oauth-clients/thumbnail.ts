@@ -1,9 +1,13 @@
-import { DomainError } from "#platform/errors.ts";
-import { limitConcurrency } from "#platform/limit-concurrency.ts";
 import type { Text } from "@moorage/contract/texts";
+import type { Principal } from "#identity/index.ts";
+import { DomainError } from "#platform/errors.ts";
+import { limitConcurrency } from "#platform/limits/limit-concurrency.ts";
+import { lockClient } from "./client-store.ts";
+import { type ClientDeps, recordClientChange } from "./change-client.ts";
 import { texts } from "./texts.ts";
+import { saveThumbnail } from "./thumbnail-store.ts";
 
-export type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
+type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
 
 const SIDE = 128;
 const MOST_SIDE = 4096;
@@ -19,6 +23,27 @@ const signatures = [
   Buffer.from("GIF87a"),
   Buffer.from("GIF89a"),
 ];
+
+/** The image is decoded before the transaction begins: decoding is slow and must not hold locks. */
+export async function putThumbnail(
+  { db, clock, makeThumbnail }: ClientDeps & { makeThumbnail: MakeThumbnail },
+  by: Principal,
+  id: string,
+  file: Buffer,
+): Promise<void> {
+  const png = await makeThumbnail(file);
+  await db.transaction().execute(async (tx) => {
+    const at = clock();
+    const client = await lockClient(tx, by.accountId, id);
+    await saveThumbnail(tx, id, png, at);
+    await recordClientChange(tx, by, client, {
+      audited: "update_oauth_client",
+      event: "oauth_client_update",
+      detail: { fields: ["thumbnail"] },
+      at,
+    });
+  });
+}
 
 /**
  * Decodes an untrusted image and renders it again: a PNG of 128×128 with the whole image, uncropped, and nothing else

@@ -2,17 +2,24 @@
  * For other capabilities. The worker imports the relay and the sweeper directly, because they need the Temporal client.
  */
 export {
+  hostsNotCompared,
+  isTrue,
+  areChargesCurrent,
+  mayWork,
+  refusalOf,
+  requireCurrent,
+} from "./current.ts";
+export {
   addSignal,
   findOperation,
   linkEvent,
   linkEvents,
   noteInOperation,
-  notComparedYet,
   type OperationRow,
   opening,
   openOperation,
   raisePercent,
-  requireCurrent,
+  raisePercentWhile,
   settleOperation,
   timesOf,
 } from "./operation-store.ts";

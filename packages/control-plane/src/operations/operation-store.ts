@@ -1,9 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import { DomainError } from "#platform/errors.ts";
 import type { Text } from "@moorage/contract/texts";
-import { texts } from "./texts.ts";
+import { isCurrent, isCurrentFor, refusalOf } from "./current.ts";
 
 export type OperationRow = Selectable<Tables["operations"]>;
 
@@ -11,6 +10,8 @@ export type NewOperation = {
   accountId: number;
   kind: string;
   entityId: number;
+  /** The database that it changes: then only the hosts of this database must be proven. */
+  database?: number;
   /** Values that settling the operation needs and that no other row will have by then. */
   input?: object;
   at: Date;
@@ -30,7 +31,7 @@ export async function openOperation(tx: Tx, operation: NewOperation): Promise<{ 
     input: JSON.stringify(operation.input ?? {}),
     ...timesOf(operation.at, operation.deadlineSeconds),
   }).execute(tx);
-  if (rows[0] === undefined) throw notComparedYet();
+  if (rows[0] === undefined) throw await refusalOf(tx, operation.database);
   return rows[0];
 }
 
@@ -38,19 +39,6 @@ export const timesOf = (at: Date, deadlineSeconds: number) => ({
   deadlineAt: after(at, deadlineSeconds),
   sweepAt: after(at, FIRST_SWEEP_SECONDS),
 });
-
-/** For a change without an operation: refused under the same conditions. */
-export async function requireCurrent(tx: Tx): Promise<void> {
-  const { rows } = await sql`select from installation where ${isCurrent}`.execute(tx);
-  if (rows.length === 0) throw notComparedYet();
-}
-
-/** Operations are accepted only while the control plane knows what its hosts know. */
-export const notComparedYet = (): DomainError =>
-  new DomainError("unavailable", { reason: texts.controlPlaneRestored() });
-
-/** There is no sign that this database was set back in time. */
-const isCurrent = sql`installation.set_back_at is null and installation.fingerprint = current_fingerprint()`;
 
 type OperationColumns = Omit<NewOperation, "deadlineSeconds" | "input"> &
   ReturnType<typeof timesOf> & {
@@ -61,8 +49,7 @@ type OperationColumns = Omit<NewOperation, "deadlineSeconds" | "input"> &
 
 /**
  * The part of a statement that opens an operation, or one for each row of another part if given. Opens none while the
- * control plane is, or may be, behind its hosts (its database was restored, and not all hosts have polled since): ids
- * and generations could be assigned twice.
+ * control plane is, or may be, behind its hosts: ids and generations could be assigned twice.
  */
 export const opening = (operation: OperationColumns, from: RawBuilder<unknown> = sql`from installation`) => sql<{
   id: number;
@@ -71,7 +58,7 @@ export const opening = (operation: OperationColumns, from: RawBuilder<unknown> =
   select ${operation.accountId}::bigint, ${operation.operationId}::bigint, ${operation.kind}::text,
     ${operation.entityId}::bigint, ${operation.eventId}::bigint, ${operation.input}::jsonb, ${operation.at}::timestamptz,
     ${operation.deadlineAt}::timestamptz, ${operation.sweepAt}::timestamptz
-  ${from} where ${isCurrent}
+  ${from} where ${operation.database === undefined ? isCurrent : isCurrentFor(operation.database)}
   returning id`;
 
 export const linkEvent = (tx: Tx, operationId: number, eventId: number): Promise<unknown> =>
@@ -116,6 +103,24 @@ export const raisePercent = (db: Db, id: number, percent: number): Promise<unkno
     .where("percent", "<", Math.min(percent, 99))
     .where("settled_at", "is", null)
     .execute();
+
+/**
+ * Progress of an operation that may become unnecessary: `needed` joins and checks the rows that it depends on. Returns
+ * whether the operation is open and needed.
+ */
+export async function raisePercentWhile(
+  db: Db,
+  id: number,
+  percent: number,
+  needed: { from: RawBuilder<unknown>; where: RawBuilder<unknown> },
+): Promise<boolean> {
+  const { rows } = await sql`
+    update operations set percent = greatest(operations.percent, ${percent}::integer) ${needed.from}
+    where operations.id = ${id} and operations.settled_at is null and ${needed.where} returning operations.id`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
 
 /** Settles the operation, once. Undefined: another caller was first and committed everything that belongs to it. */
 export const settleOperation = (
@@ -190,18 +195,23 @@ export const signalsToSend = (db: Db, limit: number) =>
     .limit(limit)
     .execute();
 
+/** A row that is locked is being added again, with a new id: it must be sent again. */
 export const deleteSignals = (db: Db, ids: readonly number[]): Promise<unknown> =>
-  db.deleteFrom("signals").where("id", "in", ids).execute();
-
-/** Hosts report their nodes repeatedly; after the operation has ended there is no workflow to signal. */
-export const addSignal = async (tx: Tx, operationId: number): Promise<boolean> => {
-  const added = await tx
-    .insertInto("signals")
-    .columns(["operation_id"])
-    .expression((query) =>
-      query.selectFrom("operations").select("id").where("id", "=", operationId).where("settled_at", "is", null),
+  db
+    .deleteFrom("signals")
+    .where("id", "in", (query) =>
+      query.selectFrom("signals").select("id").where("id", "in", ids).forUpdate().skipLocked(),
     )
-    .returning("id")
-    .executeTakeFirst();
-  return added !== undefined;
+    .execute();
+
+/**
+ * Hosts report their nodes repeatedly: an operation has one signal at most. Added again, it gets a new id, because the
+ * relay may have sent it already and is about to delete it. After the operation has ended there is no workflow to
+ * signal.
+ */
+export const addSignal = async (tx: Tx, operationId: number): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into signals (operation_id) select id from operations where id = ${operationId} and settled_at is null
+    on conflict (operation_id) do update set id = excluded.id returning id`.execute(tx);
+  return rows.length > 0;
 };

@@ -1,8 +1,11 @@
-import { toTimestamp } from "@moorage/contract";
+import { toDate, toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
-import type { Tx } from "#platform/db/database.ts";
+import { planPatches } from "#databases/index.ts";
+import { listPrices, type Price, type PriceVersion, setPrice } from "#metering/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import { toDollars, toMicros } from "#platform/money.ts";
 import {
   endOutage,
   findEngineVersion,
@@ -19,76 +22,57 @@ import {
   savePlan,
   saveRegion,
 } from "#regions/index.ts";
-import { planPatches } from "#databases/index.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Amount, Name } from "./fields.ts";
-import { PlanPrice, priceCommands, toPrice, viewOfPrice } from "./prices.ts";
+import { command, type CommandDeps, operatorRoute } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-
-const Region = z.object({ id: Name, label: Name, country: z.string().length(2) });
-/** Shown to tenants while the outage lasts; null ends it. */
-const Outage = z.object({ message: z.string().min(1).max(1024).nullable() });
-const Plan = z.object({
-  id: Name,
-  label: Name,
-  class: Name,
-  memory_mb: Amount,
-  disk_mb: Amount,
-  vcpus: z.int().positive(),
-  /** If omitted, a plan keeps its price; a new one is free. */
-  price: PlanPrice.optional(),
-  deprecated: z.boolean().default(false),
-});
-const Image = z.object({ image: z.hex().length(64) });
-const Engine = Image.extend({
-  id: z.string().regex(/^mysql\/[\w.]+$/, "mysql/<version>"),
-  prepared: z.hex().length(64),
-});
 
 /** What tenants can choose from: regions, plans, engine versions. */
 export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get("/admin/regions", async () => ({ data: (await listRegions(db)).map(viewOfRegion) }));
-  command(app, deps, { path: "/admin/regions", body: Region }, async (tx, region) => {
-    await saveRegion(tx, region);
-    return region;
+  operatorRoute(app, contract.listRegions, async () => ({ data: (await listRegions(db)).map(viewOfRegion) }));
+  command(app, deps, contract.saveRegion, async (tx, { body }) => {
+    await saveRegion(tx, body);
+    return body;
   });
 
-  command(app, deps, { path: "/admin/regions/:id/outage", body: Outage }, async (tx, { message }, { id = "" }) => {
+  command(app, deps, contract.setOutage, async (tx, { params: { regionId: id }, body: { message } }) => {
     const region = (): Promise<RegionRow | undefined> => findRegion(tx, id);
     if ((await region()) === undefined) throw new DomainError("not-found", { reason: texts.regionUnknown({ id }) });
     await (message === null ? endOutage(tx, id) : saveOutage(tx, id, message, clock()));
     return viewOfRegion((await region()) as RegionRow);
   });
 
-  app.get("/admin/plans", async () => {
+  operatorRoute(app, contract.listPlans, async () => {
     const rows = await pricedPlans(db, clock()).orderBy("class").orderBy("disk_mb").orderBy("id").execute();
     return { data: rows.map(viewOfPlan) };
   });
-  command(app, deps, { path: "/admin/plans", body: Plan }, async (tx, { price, ...plan }) => {
+  command(app, deps, contract.savePlan, async (tx, { body: { price, ...plan } }) => {
     await requireSameSize(tx, plan);
     await savePlan(tx, plan, price === undefined ? undefined : toPrice(price), clock());
     return viewOfPlan(await pricedPlans(tx, clock()).where("plans.id", "=", plan.id).executeTakeFirstOrThrow());
   });
   priceCommands(app, deps);
 
-  app.get("/admin/engines", async () => ({ data: await listEngineVersions(db) }));
-  command(app, deps, { path: "/admin/engines", body: Engine }, async (tx, { id, image, prepared }) => {
+  operatorRoute(app, contract.listEngines, async () => ({ data: await listEngineVersions(db) }));
+  command(app, deps, contract.saveEngine, async (tx, { body: { id, image, prepared } }) => {
     const [engine = "", version = ""] = id.split("/");
     const saved = { id, engine, version, image, prepared };
     await saveEngineVersion(tx, saved);
     await planPatches(tx, id, image, clock());
     return saved;
   });
-  command(app, deps, { path: "/admin/engines/:engine/:version/image", body: Image }, async (tx, { image }, params) => {
-    const id = `${params["engine"]}/${params["version"]}`;
+  command(app, deps, contract.setEngineImage, async (tx, { params: { engineId: id }, body: { image } }) => {
     const before = await findEngineVersion(tx, id);
     if (before === undefined) throw new DomainError("not-found", { reason: texts.engineVersionUnknown({ id }) });
     await saveEngineVersion(tx, { ...before, image });
     return { id, image, databases: await planPatches(tx, id, image, clock()) };
   });
 }
+
+const viewOfRegion = ({ outage_since, ...region }: RegionRow) => ({
+  ...region,
+  outage_since: outage_since === null ? null : toTimestamp(outage_since),
+});
 
 /** Deleting a database returns quota and reservations by the size of its plan, so that size is fixed. */
 async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | "disk_mb" | "vcpus">): Promise<void> {
@@ -99,7 +83,16 @@ async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | 
   throw new DomainError("wrong-state", { reason: texts.planSizeFixed({ id: plan.id, memoryMb, diskMb, vcpus }) });
 }
 
-const viewOfPlan = ({ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated, ...price }: PricedPlan) => ({
+const viewOfPlan = ({
+  id,
+  label,
+  class: kind,
+  memory_mb,
+  disk_mb,
+  vcpus,
+  deprecated,
+  ...price
+}: PricedPlan): contract.Plan => ({
   id,
   label,
   class: kind,
@@ -110,7 +103,36 @@ const viewOfPlan = ({ id, label, class: kind, memory_mb, disk_mb, vcpus, depreca
   price: viewOfPrice(price),
 });
 
-const viewOfRegion = ({ outage_since, ...region }: RegionRow) => ({
-  ...region,
-  outage_since: outage_since === null ? null : toTimestamp(outage_since),
+function priceCommands(app: FastifyInstance, deps: CommandDeps): void {
+  const { db, clock } = deps;
+
+  operatorRoute(app, contract.listPlanPrices, async ({ params: { planId } }) => {
+    await requirePlan(db, planId);
+    return { data: (await listPrices(db, planId)).map(viewOfVersion) };
+  });
+  command(app, deps, contract.setPlanPrice, async (tx, { params: { planId }, body: { from, ...price } }) => {
+    await requirePlan(tx, planId);
+    const start = from === undefined ? undefined : toDate(from);
+    return viewOfVersion(await setPrice(tx, planId, toPrice(price), { from: start, now: clock() }));
+  });
+}
+
+async function requirePlan(db: Db | Tx, id: string): Promise<void> {
+  if ((await findPlan(db, id)) === undefined) throw new DomainError("not-found", { reason: texts.planUnknown({ id }) });
+}
+
+const toPrice = (price: contract.NewPlanPrice): Price => ({
+  hourly_micros: toMicros(price.hourly),
+  monthly_micros: toMicros(price.monthly),
+  suspended_hourly_micros: toMicros(price.suspended_hourly),
+  suspended_monthly_micros: toMicros(price.suspended_monthly),
+});
+
+const viewOfVersion = (version: PriceVersion) => ({ from: toTimestamp(version.valid_from), ...viewOfPrice(version) });
+
+const viewOfPrice = (price: Price) => ({
+  hourly: toDollars(price.hourly_micros),
+  monthly: toDollars(price.monthly_micros),
+  suspended_hourly: toDollars(price.suspended_hourly_micros),
+  suspended_monthly: toDollars(price.suspended_monthly_micros),
 });

@@ -1,12 +1,17 @@
 /** The operator's command line, over HTTP. tests/system runs it as a separate process. */
 import type { AddressInfo } from "node:net";
 import { texts as accountTexts } from "@moorage/cli/accounts/texts";
+import { texts as auditTexts } from "@moorage/cli/audit/texts";
 import { texts as billingTexts } from "@moorage/cli/billing/texts";
 import { texts as catalogueTexts } from "@moorage/cli/catalogue/texts";
 import { texts as computeTexts } from "@moorage/cli/compute/texts";
 import { texts as imageTexts } from "@moorage/cli/images/texts";
+import { texts as keyTexts } from "@moorage/cli/keys/texts";
+import { texts as tenantTexts } from "@moorage/cli/tenant/texts";
 import { texts } from "@moorage/cli/texts";
-import { expect, test, vi } from "vitest";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { createLinkJob } from "#chains/index.ts";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createPasswordLinks } from "#sign-in/index.ts";
@@ -14,7 +19,7 @@ import { databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { availableImage } from "#testing/image-fixture.ts";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { terminalWith } from "#testing/terminal.ts";
-import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
+import { ARCHIVE, AUTH_URL, newKey, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
 const TOKEN = "of-the-operator";
@@ -31,12 +36,10 @@ async function startConsole({ db, clock, sealer, images }: World) {
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };
   const terminal = terminalWith({});
-  const type = async (line: string, change: Record<string, string> = {}): Promise<Outcome> => {
-    // The operator's commands read the environment of their process.
-    for (const [name, value] of Object.entries({ ...env, ...change })) vi.stubEnv(name, value);
-    const { code, stdout, stderr } = await terminal.type(line, "", { ...env, ...change });
-    vi.unstubAllEnvs();
-    return { code, stdout, stderr: stderr };
+  const type = async (line: string | readonly string[], change: Record<string, string> = {}): Promise<Outcome> => {
+    const typed = typeof line === "string" ? `admin ${line}` : ["admin", ...line];
+    const { code, stdout, stderr } = await terminal.type(typed, "", { ...env, ...change });
+    return { code, stdout, stderr };
   };
   return {
     type,
@@ -53,7 +56,7 @@ test("an operator creates everything that a tenant needs, and each command print
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
 
-  expect((await type("region create us-east --label Newark --country us")).stdout).toContain("moorage host add");
+  expect((await type("region create us-east --label Newark --country us")).stdout).toContain("moorage admin host add");
   expect(await type("")).toMatchObject({ code: 0, stdout: expect.stringContaining(`Next: ${texts.noHosts().text}`) });
   const host = "--failure-domain r --address 10.9.0.1 --node-network 10.9.16.0/20 --memory-mb 64000 --disk-mb 64000";
   expect((await type(`host add h1 --region us-east ${host} --vcpus 8`)).stdout).toMatch(
@@ -137,15 +140,18 @@ test("a refusal is printed on stderr with a remedy, and the command fails", asyn
     ],
     ["host list", "Check MOORAGE_OPERATOR_TOKEN", { MOORAGE_OPERATOR_TOKEN: "wrong" }],
     ["host list", "MOORAGE_ADMIN_URL is not set", { MOORAGE_ADMIN_URL: "" }],
-    ["user list 7", "See: moorage account list"],
-    [`token revoke ${accountId} 7`, `See: moorage token list ${accountId}`],
-    [`token create ${accountId} nobody --label x --scope *`, `See: moorage user list ${accountId}`],
+    ["user list 7", "See: moorage admin account list"],
+    [`token revoke ${accountId} 7`, `See: moorage admin token list ${accountId}`],
+    [`token create ${accountId} nobody --label x --scope *`, `See: moorage admin user list ${accountId}`],
     [`token create ${accountId} ${username} --label x --scope all`, "such as databases:read_only"],
     [`user grants set ${accountId} ${username} --allow add_images`, `${username} is not restricted`],
     [`user grants set ${accountId} ${username} --allow fly`, "Allowed choices are account_read"],
     [`user grants set ${accountId} ${username} --database 7`, "1025=read_only"],
-    [`account set-limits ${accountId}`, accountTexts.limitMissing().text],
-    [`account set-limits ${accountId} --nodes many`, texts.wholeNumberInvalid().text],
+    [
+      `account set-limits ${accountId}`,
+      "Name at least one field to change:\n  --databases  maximum number of databases",
+    ],
+    [`account set-limits ${accountId} --nodes many`, tenantTexts.numberInvalid().text],
     ["host allow-deletions h9 --count 7", "No host is called h9."],
     ["acount list", "Did you mean account?"],
   ];
@@ -173,9 +179,11 @@ test("an operator finds and undeletes a database, and reads what is not restored
   const { stdout } = await terminal.type(`db undelete ${database.id}`);
 
   expect(stdout).toContain(`Database ${database.label} (${database.id})`);
-  expect(stdout).toContain("moorage user grants set");
+  expect(stdout).toContain("moorage admin user grants set");
   expect((await alice.get(database.url)).body).toMatchObject({ status: "provisioning" });
-  expect((await terminal.type("db undelete 12")).stderr).toBe("No database has the id 12.\n");
+  expect((await terminal.type("db undelete 12")).stderr).toBe(
+    "No database has the id 12. See: moorage admin db list --deleted\n",
+  );
 });
 
 test("an operator sets a newer image of an engine version, and reads how many databases will get it", async () => {
@@ -191,7 +199,7 @@ test("an operator sets a newer image of an engine version, and reads how many da
   expect(await world.databaseRow(database.id)).toMatchObject({ image: "a".repeat(64), patch_due_at: expect.any(Date) });
   expect(await terminal.type(`engine image mysql/1.0 ${newer}`)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("moorage engine list"),
+    stderr: expect.stringContaining("moorage admin engine list"),
   });
 });
 
@@ -213,7 +221,7 @@ test("an operator creates a password link; the audit records it without the link
     { actor: "operator", target: `/admin/accounts/${accountId}/users/${username}/password-link` },
   ]);
   expect(JSON.stringify(audit)).not.toContain(secret);
-  expect((await terminal.type(`user password-link ${accountId} nobody`)).stderr).toContain("moorage user list");
+  expect((await terminal.type(`user password-link ${accountId} nobody`)).stderr).toContain("moorage admin user list");
 });
 
 test("an operator lists an account's apps, suspends one and enables it again", async () => {
@@ -227,7 +235,7 @@ test("an operator lists an account's apps, suspends one and enables it again", a
   await create(bob, "Other app");
 
   const { stdout } = await type("oauth-client list");
-  expect(stdout).toMatch(/Fleet board +https:\/\/app\.example\/cb +no +no +active\n/);
+  expect(stdout).toMatch(/Fleet board +https:\/\/app\.example\/cb +no +no +no +active\n/);
   expect(stdout).toContain("Other app");
   expect(await json(`oauth-client list --account ${alice.accountId}`)).toMatchObject([{ id, status: "active" }]);
   expect((await type(`oauth-client suspend ${id}`)).stdout).toContain(`is suspended.`);
@@ -235,11 +243,14 @@ test("an operator lists an account's apps, suspends one and enables it again", a
   expect((await type(`oauth-client disable ${id}`)).stdout).toContain("is disabled.");
   expect((await type(`oauth-client enable ${id}`)).stdout).toContain("is active.");
   expect((await type(`oauth-client trust ${id} --query on`)).stdout).toContain(
-    "may add a query to https://app.example/cb",
+    "may add a query string to its redirect URI, https://app.example/cb",
   );
   expect((await type(`oauth-client trust ${id} --query off`)).stdout).toContain("may not add a query");
   expect(await type(`oauth-client trust ${id} --query perhaps`)).toMatchObject({ code: 1 });
-  expect((await type("oauth-client disable 1234")).stderr).toContain("moorage oauth-client list");
+  expect((await type(`oauth-client verify ${id}`)).stdout).toContain("is verified");
+  expect(await json(`oauth-client list --account ${alice.accountId}`)).toMatchObject([{ id, verified: true }]);
+  expect((await type(`oauth-client unverify ${id}`)).stdout).toContain("is not verified");
+  expect((await type("oauth-client disable 1234")).stderr).toContain("moorage admin oauth-client list");
 });
 
 test("an operator resets a lost second factor, and the user is notified", async () => {
@@ -248,7 +259,7 @@ test("an operator resets a lost second factor, and the user is notified", async 
   const { accountId, userId, username } = await world.customer();
   await world.db
     .updateTable("users")
-    .set({ tfa_secret: "sealed", tfa_enabled_at: world.time.now })
+    .set({ password_hash: "x", tfa_secret: "sealed", tfa_enabled_at: world.time.now })
     .where("id", "=", userId)
     .execute();
 
@@ -270,7 +281,7 @@ test("an operator registers compute instances and disks, plans maintenance, and 
 
   const add = `compute add ${owner.accountId} web --region eu-central --plan m1-small`;
   expect((await type(add)).stdout).toMatch(
-    /^Compute instance web \(\d+\) is saved\. Next, register its disks: moorage disk add \d+ --help\n$/,
+    /^Compute instance web \(\d+\) is saved\. Next, register its disks: moorage admin disk add \d+ --help\n$/,
   );
   const { id } = await json<{ id: number }>(add);
   expect((await type(`compute list --account ${owner.accountId}`)).stdout).toMatch(/web +eu-central +m1-small +-\n/);
@@ -285,16 +296,16 @@ test("an operator registers compute instances and disks, plans maintenance, and 
   const [planned] = await json<{ id: number }[]>("maintenance list");
   expect(await clerk.get("/v4/account/maintenance")).toMatchObject({ body: { data: [{ reason: "kernel" }] } });
   expect((await type(`maintenance start ${planned?.id}`)).stdout).toContain("is started.");
-  expect((await type(plan)).stderr).toContain("moorage maintenance list");
+  expect((await type(plan)).stderr).toContain("moorage admin maintenance list");
   expect((await type(`maintenance complete ${planned?.id}`)).stdout).toContain("is completed.");
   expect((await type(`maintenance cancel ${planned?.id}`)).stderr).toContain("is completed");
-  expect((await type("maintenance list")).stdout).toContain("moorage maintenance schedule --help");
+  expect((await type("maintenance list")).stdout).toContain("moorage admin maintenance schedule --help");
   expect(await json("maintenance list --all")).toMatchObject([{ status: "completed", label: "web" }]);
 
   expect((await type(`disk remove ${disk.id}`)).stdout).toContain("Disk root");
   expect((await type(`disk list ${id}`)).stdout).toContain(computeTexts.noDisks({ compute: String(id) }).text);
   expect((await type(`compute remove ${id}`)).stdout).toContain("is removed.");
-  expect((await type(`compute remove ${id}`)).stderr).toContain("moorage compute list");
+  expect((await type(`compute remove ${id}`)).stderr).toContain("moorage admin compute list");
 });
 
 test("removing an instance prints which images are made, and what to keep until then", async () => {
@@ -312,7 +323,7 @@ test("removing an instance prints which images are made, and what to keep until 
   };
 
   const { stdout } = await type(`compute remove ${await made("web")}`);
-  expect(stdout).toMatch(/Disk root \(\d+\) becomes the image private\/\d+, which the account has until /);
+  expect(stdout).toMatch(/Disk root \(\d+\) becomes the image private\/\d+, which is kept until /);
   expect(stdout).toMatch(/Disk swap \(\d+\) does not become an image: /);
   expect(stdout).toContain(computeTexts.keepDisks({ account: owner.accountId }).text);
   expect((await type(`compute remove ${await made("db")} --no-image`)).stdout).toMatch(
@@ -335,7 +346,7 @@ test("an operator starts and ends an outage", async () => {
   expect((await type("region outage eu-central --over")).stdout).toBe(
     `${catalogueTexts.regionUp({ id: "eu-central" }).text}\n`,
   );
-  expect((await type("region outage moon --over")).stderr).toContain("moorage region list");
+  expect((await type("region outage moon --over")).stderr).toContain("moorage admin region list");
 });
 
 test("an operator lists invoices, corrects one, recomputes it and checks the ledger", async () => {
@@ -374,7 +385,7 @@ test("an operator lists invoices, corrects one, recomputes it and checks the led
     code: 1,
     stderr: expect.stringContaining(`account ${accountId}: payments and the ledger differ`),
   });
-  expect((await type("invoice show 7")).stderr).toContain("moorage invoice list");
+  expect((await type("invoice show 7")).stderr).toContain("moorage admin invoice list");
 });
 
 test("an operator shows an account, hides availability from it, and reopens it after cancellation", async () => {
@@ -386,7 +397,8 @@ test("an operator shows an account, hides availability from it, and reopens it a
   await alice.put("/v4/account", { city: "Hamburg", country: "DE" });
 
   expect((await type(`account show ${id}`)).stdout).toMatch(/address: +Hamburg, DE\n/);
-  expect((await type(`account availability ${id} off`)).stdout).toContain("cannot see");
+  const hidden = accountTexts.availabilityHidden({ account: String(id) });
+  expect((await type(`account availability ${id} off`)).stdout).toContain(hidden.text);
   expect((await alice.get("/v4/account/availability")).status).toBe(403);
   expect((await type(`account availability ${id} maybe`)).stderr).toContain(accountTexts.availabilityInvalid().text);
   expect((await type(`account reopen ${id}`)).stderr).toContain("is not closed");
@@ -417,7 +429,7 @@ test("an operator publishes, deprecates and retires an image, and raises an acco
   expect((await type("image deprecate operator/debian-12 --eol 2028-06-30T00:00:00")).stdout).toContain("2028-06-30");
   expect(await json("image list")).toMatchObject([{ id: "operator/debian-12", deprecated: true }]);
   expect((await type("image retire operator/debian-12")).stdout).toContain("operator/debian-12 is retired");
-  expect((await type("image retire operator/debian-12")).stderr).toContain("moorage image list");
+  expect((await type("image retire operator/debian-12")).stderr).toContain("moorage admin image list");
 
   const limits = `image limits ${alice.accountId}`;
   expect((await type(`${limits} --images 30 --raw-mb 8000`)).stdout).toContain("0 of 30 images");
@@ -426,6 +438,19 @@ test("an operator publishes, deprecates and retires an image, and raises an acco
   );
   expect((await type(`${limits} --images default`)).stdout).toContain("0 of 25 images");
   expect((await type(`${limits} --images many`)).stderr).toContain(imageTexts.limitInvalid().text);
+});
+
+test("an operator revokes the certificate of a host, gets a token for a new key, and sees which host is revoked", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { name } = await world.host();
+
+  expect((await terminal.type(`host revoke ${name}`)).stdout).toContain(texts.hostRevoked({ name }).text);
+  expect((await terminal.type("host list")).stdout).toContain("revoked: to be enrolled again");
+  const { enrol_token: token } = await terminal.json<{ enrol_token: string }>(`host enrol-again ${name}`);
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect((await terminal.type(`host enrol-again ${name}`)).stdout).toMatch(/valid for 24 hours:\n[0-9a-f]{64}\n$/);
+  expect((await terminal.type("host revoke nobody")).stderr).toContain("no host is called nobody");
 });
 
 test("only an unreachable host is declared dead, and only a cluster can be bootstrapped", async () => {
@@ -451,4 +476,84 @@ test("only an unreachable host is declared dead, and only a cluster can be boots
     `${texts.noLostTransactions().text}\n`,
   );
   expect((await terminal.type("db lost-transactions lost")).stderr).toContain("No database has the id lost");
+});
+
+test("an operator verifies the audit, and learns which row was changed, and what was cut off since an anchor", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const link = createLinkJob({ ...world, log: createLog("test", "silent") });
+  await type("region create us-east --label Newark --country us");
+  await type("region create us-west --label Fremont --country us");
+  await link();
+
+  const { anchor, chains } = await json<{ anchor: string; chains: object[] }>("audit verify");
+  const { count } = await world.db
+    .selectFrom("audit")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  const part = { chain: "audit", rows: count, links: count, waiting: 0, faults: 0 };
+  expect(chains).toContainEqual(expect.objectContaining(part));
+  const whole = await type(["audit", "verify", "--anchor", anchor]);
+  expect(whole).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(auditTexts.chainsWhole({ compared: true }).text),
+  });
+  expect(whole.stdout).toContain(anchor);
+  expect(await type(["audit", "verify", "--anchor", "audit"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the anchor of an earlier verification"),
+  });
+
+  await sql`alter table audit disable trigger user`.execute(world.db);
+  await sql`update audit set actor = 'nobody' where id = (select max(id) from audit)`.execute(world.db);
+  const { rows } = await sql<{ id: number }>`select max(id) as id from audit`.execute(world.db);
+  expect(await type("audit verify")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`audit: 1 faults, first row ${rows[0]?.id}: the row is not as it was written.`),
+  });
+  await sql`delete from audit`.execute(world.db);
+  await sql`delete from chain_links`.execute(world.db);
+  await sql`delete from chain_heads`.execute(world.db);
+  expect((await type("audit verify")).code).toBe(0);
+  expect(await type(["audit", "verify", "--anchor", anchor])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the chain ends before the anchor"),
+  });
+});
+
+test("an operator replaces the key of the key ring, and learns when the former one can be removed", async () => {
+  const ring = { current: "k1", keys: { k1: newKey() } as Record<string, string> };
+  await using world = await newWorld({ keyRing: ring });
+  await using terminal = await startConsole(world);
+  const { type } = terminal;
+  const { accountId } = await world.customer();
+  await sql`update users set tfa_secret = ${world.sealer.seal(["users", "tfa_secret", accountId, 1], "of another user")}
+    where account_id = ${accountId}`.execute(world.db);
+  expect((await type("keys status")).stdout).toContain(keyTexts.onlyKey({ id: "k1" }).text);
+
+  ring.keys["k2"] = newKey();
+  ring.current = "k2";
+  const needed = await type("keys status");
+  expect(needed.stdout).toMatch(/k2 +current +-\n/);
+  expect(needed.stdout).toContain("Key k1 must stay in the key ring.");
+  expect(needed.stdout).toContain("users.tfa_secret, 1: run `moorage admin keys rotate`.");
+
+  expect(await type("keys rotate")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/1 do not open.*\n +users\.tfa_secret of \d+\/\d+\n/s),
+  });
+  await sql`update users set tfa_secret = null`.execute(world.db);
+  const rotated = await type("keys rotate");
+
+  expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining(keyTexts.keyRemovable({ id: "k1" }).text) });
+  delete ring.keys["k1"];
+  expect((await type("keys status")).stdout).toContain(keyTexts.onlyKey({ id: "k2" }).text);
+  const entry = await world.db
+    .selectFrom("audit")
+    .select(["actor", "detail"])
+    .where("action", "=", "rotate_keys")
+    .orderBy("id", "desc")
+    .executeTakeFirstOrThrow();
+  expect(entry).toEqual({ actor: "operator", detail: { current: "k2", former: ["k1"] } });
 });

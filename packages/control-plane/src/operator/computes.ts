@@ -1,6 +1,6 @@
-import { Id, toTimestamp } from "@moorage/contract";
+import { toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import { type ImageSettings, type KeptDisks, keepDisks } from "#images/index.ts";
 import {
   type ComputeToShow,
@@ -9,7 +9,6 @@ import {
   listComputesToShow,
   listDisks,
   lockCompute,
-  LONGEST_LABEL,
   markDiskDeleted,
   removeCompute,
   saveCompute,
@@ -17,34 +16,12 @@ import {
 } from "#inventory/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
+import { toPage } from "#platform/http/page.ts";
 import { findPlan } from "#regions/index.ts";
-import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Amount, Name, Nothing } from "./fields.ts";
+import { accountOf, findAccount } from "./account-store.ts";
 import { requireRegion } from "./hosts.ts";
+import { command, type CommandDeps, operatorRoute, type Run } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-
-const LABEL = `1 to ${LONGEST_LABEL} letters, digits, dots, dashes or underscores`;
-const Label = z.string({ error: LABEL }).regex(new RegExp(`^[\\w.-]{1,${LONGEST_LABEL}}$`), LABEL);
-const Compute = z.object({
-  label: Label,
-  region: Name,
-  plan: Name.optional(),
-  host: Name.optional(),
-});
-const Disk = z.object({
-  label: z.string().min(1).max(LONGEST_LABEL),
-  size_mb: Amount,
-  filesystem: z.enum(["raw", "swap", "ext3", "ext4", "initrd"]),
-  device: z.string().startsWith("/", "the path of a block device or a file on its host").max(4096),
-});
-
-const Removal = z.object({ image: z.boolean().default(true) });
-
-const COMPUTES = "/admin/computes";
-const COMPUTE = `${COMPUTES}/:id` as const;
-type OfCompute = { Params: { id: string } };
 
 export type ComputeCommandDeps = CommandDeps & { images: ImageSettings };
 
@@ -52,54 +29,49 @@ export type ComputeCommandDeps = CommandDeps & { images: ImageSettings };
 export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps): void {
   const { db, clock, images } = deps;
 
-  app.get<{ Querystring: { account?: string } }>(COMPUTES, async ({ query }) => {
-    const account = query.account === undefined ? undefined : await findAccount(db, query.account);
-    const page = readPage(query);
-    const { rows, results } = await listComputesToShow(db, page, account?.id);
+  operatorRoute(app, contract.listComputes, async ({ query, page }) => {
+    const { rows, results } = await listComputesToShow(db, page, await accountOf(db, query));
     return toPage(page, results, rows.map(viewOf));
   });
 
-  app.get<OfCompute>(COMPUTE, async ({ params }) => showCompute(db, idOf(params.id)));
+  operatorRoute(app, contract.viewCompute, ({ params }) => showCompute(db, params.computeId));
 
-  command(app, deps, { path: "/admin/accounts/:id/computes", body: Compute }, async (tx, compute, { id }) => {
-    const { id: accountId } = await findAccount(tx, id);
-    await requireRegion(tx, compute.region);
-    const { label, region, plan } = compute;
+  command(app, deps, contract.saveCompute, async (tx, { params, body: { label, region, plan, host } }) => {
+    const { id: accountId } = await findAccount(tx, params.accountId);
+    await requireRegion(tx, region);
     if (plan !== undefined) await requirePlan(tx, plan);
-    const hostId = compute.host === undefined ? undefined : await requireHost(tx, compute.host, region);
+    const hostId = host === undefined ? undefined : await requireHost(tx, host, region);
     const saved = await saveCompute(tx, { accountId, label, region, plan, hostId }, clock());
     return showCompute(tx, saved.id);
   });
 
   // Removing an instance ends the grants on it. Its disks become images, which its account keeps for some days.
-  const removal = { path: `${COMPUTE}/remove`, body: Removal, notifies: ["identity", "relay", "host"] } as const;
-  command(app, deps, removal, async (tx, { image }, { id }) => {
+  const remove: Run<typeof contract.removeCompute> = async (tx, { params: { computeId }, body: { image } }) => {
     const at = clock();
-    const { compute, disks } = (await removeCompute(tx, idOf(id), at)) ?? missing(id);
+    const { compute, disks } = (await removeCompute(tx, computeId, at)) ?? missing(computeId);
     const kept = await keepDisks(tx, images, { compute, disks: image ? disks : [], at });
     return { id: compute.id, account: compute.account_id, label: compute.label, ...viewOfKept(kept) };
-  });
+  };
+  command(app, deps, contract.removeCompute, remove, "identity", "relay", "host");
 
-  app.get<OfCompute>(`${COMPUTE}/disks`, async ({ params }) => {
-    const { disks } = await showCompute(db, idOf(params.id));
+  operatorRoute(app, contract.listDisks, async ({ params }) => {
+    const { disks } = await showCompute(db, params.computeId);
     return { data: disks };
   });
 
-  command(app, deps, { path: `${COMPUTE}/disks`, body: Disk }, async (tx, disk, { id }) => {
-    const compute = (await lockCompute(tx, idOf(id))) ?? missing(id);
-    return viewOfDisk(await saveDisk(tx, compute, disk, clock()));
+  command(app, deps, contract.saveDisk, async (tx, { params: { computeId }, body }) => {
+    const compute = (await lockCompute(tx, computeId)) ?? missing(computeId);
+    return viewOfDisk(await saveDisk(tx, compute, body, clock()));
   });
 
-  command(app, deps, { path: "/admin/disks/:id/remove", body: Nothing }, async (tx, _, { id }) => {
-    const removed = await markDiskDeleted(tx, idOf(id), clock());
+  command(app, deps, contract.removeDisk, async (tx, { params: { diskId: id } }) => {
+    const removed = await markDiskDeleted(tx, id, clock());
     if (removed === undefined) throw new DomainError("not-found", { reason: texts.diskUnknown({ id }) });
     return viewOfDisk(removed);
   });
 }
 
-export const idOf = (text: string | undefined): number => Id.safeParse(text).data ?? 0;
-
-export const missing = (id: number | string | undefined): never => {
+export const missing = (id: number): never => {
   throw new DomainError("not-found", { reason: texts.computeUnknown({ id }) });
 };
 
@@ -119,7 +91,7 @@ async function requireHost(tx: Tx, name: string, region: string): Promise<number
   return host.id;
 }
 
-const viewOf = ({ created_at, updated_at, ...compute }: ComputeToShow) => ({
+const viewOf = ({ created_at, updated_at, ...compute }: ComputeToShow): contract.Compute => ({
   ...compute,
   created: toTimestamp(created_at),
   updated: toTimestamp(updated_at),
@@ -130,7 +102,7 @@ const viewOfKept = ({ images, not_kept }: KeptDisks) => ({
   not_kept,
 });
 
-const viewOfDisk = ({ id, compute_id, label, size_mb, filesystem, device }: DiskRow) => ({
+const viewOfDisk = ({ id, compute_id, label, size_mb, filesystem, device }: DiskRow): contract.Disk => ({
   id,
   compute: compute_id,
   label,

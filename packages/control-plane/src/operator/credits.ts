@@ -1,36 +1,23 @@
-import { Moment, toDate, toTimestamp } from "@moorage/contract";
+import { toDate, toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
-import { grantCredit, listCredits, type Credit } from "#billing/index.ts";
+import { type Credit, grantCredit, listCredits } from "#billing/index.ts";
+import { toDollars, toMicros } from "#platform/money.ts";
 import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Name } from "./fields.ts";
-import { toDollars, toMicros } from "./micro-dollars.ts";
-
-const Cents = z
-  .string()
-  .regex(/^(?!0*(?:\.0*)?$)\d{1,7}(?:\.\d{1,2})?$/, 'dollars above 0 as text with at most 2 decimals, such as "100"');
-const NewCredit = z.object({
-  /** Short: unique in an account, and shown on its bills. */
-  summary: Name,
-  description: z.string().max(1024).default(""),
-  credit: Cents,
-  monthly_cap: Cents.optional(),
-  expires: Moment.optional(),
-});
+import { command, type CommandDeps, operatorRoute } from "./operator-route.ts";
 
 /** Credits of an account, and how much of each a month may use. */
 export function creditCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
-  const path = "/admin/accounts/:id/credits";
 
-  app.get(path, async (request) => {
-    const { id } = await findAccount(db, (request.params as { id: string }).id);
+  operatorRoute(app, contract.listCredits, async ({ params }) => {
+    const { id } = await findAccount(db, params.accountId);
     return { data: (await listCredits(db, id)).map(viewOf) };
   });
 
-  command(app, deps, { path, body: NewCredit }, async (tx, { credit, monthly_cap, expires, ...words }, params) => {
-    const account = await findAccount(tx, params["id"]);
+  command(app, deps, contract.grantCredit, async (tx, { params, body }) => {
+    const { credit, monthly_cap, expires, ...words } = body;
+    const account = await findAccount(tx, params.accountId);
     const granted = await grantCredit(
       tx,
       {
@@ -47,7 +34,7 @@ export function creditCommands(app: FastifyInstance, deps: CommandDeps): void {
   });
 }
 
-const viewOf = (credit: Credit) => ({
+const viewOf = (credit: Credit): contract.Credit => ({
   id: credit.id,
   summary: credit.summary,
   description: credit.description,

@@ -166,7 +166,7 @@ test("an unrestricted user takes no grants; one who is restricted again begins w
   expect(await rob.get(`${INSTANCES}/${id}`)).toMatchObject({ status: 200 });
   expect(await world.operator.post(`${rob.user}/grants`, {})).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("moorage user create") }] },
+    body: { errors: [{ reason: expect.stringContaining("moorage admin user create") }] },
   });
 
   await save(true);

@@ -1,19 +1,12 @@
 import { toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
-import {
-  type ImageServerAddress,
-  findImageToSend,
-  findPublicImageToSend,
-  ImageFormat,
-  signLink,
-} from "#image-server/index.ts";
+import { type ImageServerAddress, findImageToSend, findPublicImageToSend, signLink } from "#image-server/index.ts";
 import { readWireId } from "#images/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Name } from "./fields.ts";
 import { requireRegion } from "./hosts.ts";
+import { command, type CommandDeps } from "./operator-route.ts";
 import { texts } from "./texts.ts";
 
 export type ImageLinkDeps = CommandDeps & {
@@ -21,19 +14,11 @@ export type ImageLinkDeps = CommandDeps & {
   imageServer: ImageServerAddress | undefined;
 };
 
-const LONGEST_HOURS = 7 * 24;
-const HOURS = `a number of hours above 0, at most ${LONGEST_HOURS}`;
-const ImageLink = z.object({
-  format: ImageFormat.default("raw"),
-  hours: z.number({ error: HOURS }).positive(HOURS).max(LONGEST_HOURS, HOURS).default(1),
-  region: Name.optional(),
-});
-
 /** An address from which a hypervisor downloads an image, and the digest to compare. */
 export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): void {
   const { clock, imageServer } = deps;
 
-  command(app, deps, { path: "/admin/images/:id/link", body: ImageLink }, async (tx, body, { id = "" }) => {
+  command(app, deps, contract.createImageLink, async (tx, { params: { imageId: id }, body }) => {
     if (imageServer === undefined) throw new DomainError("wrong-state", { reason: texts.noImageServer() });
     const { format, hours, region } = body;
     if (region !== undefined) await requireRegion(tx, region);

@@ -1,6 +1,6 @@
-import { Moment, toDate, toTimestamp } from "@moorage/contract";
+import { toDate, toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import {
   deprecateImage,
   imageLimitsOf,
@@ -13,68 +13,49 @@ import {
   saveImageLimits,
   wireIdOf,
 } from "#images/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
-import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Limit, Nothing } from "./fields.ts";
+import { toPage } from "#platform/http/page.ts";
+import { accountOf, findAccount } from "./account-store.ts";
+import { command, type CommandDeps, operatorRoute, type Run } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-
-const NAME = "1 to 64 lower-case letters, digits, dots, dashes or underscores, a letter or digit first";
-const Publication = z.object({
-  name: z.string({ error: NAME }).regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, NAME),
-  label: z.string().min(1).max(50),
-  description: z.string().min(1).max(65_000).optional(),
-  vendor: z.string().min(1).max(64).optional(),
-  eol: Moment.optional(),
-  replace: z.boolean().default(false),
-});
-const Deprecation = z.object({ eol: Moment.optional() });
-/** Null: the default for all accounts. */
-const Limits = z.object({ images: Limit.nullable(), total_mb: Limit.nullable(), raw_mb: Limit.nullable() }).partial();
-
-const IMAGE = "/admin/images/:id";
-const LIMITS = "/admin/accounts/:id/image-limits";
 
 /** Public images, and the image limits of accounts. */
 export function imageCommands(app: FastifyInstance, deps: CommandDeps & { images: ImageSettings }): void {
   const { db, clock, images } = deps;
 
-  app.get<{ Querystring: { account?: string } }>("/admin/images", async ({ query }) => {
-    const account = query.account === undefined ? undefined : await findAccount(db, query.account);
-    const page = readPage(query);
-    const { rows, results } = await listEveryImage(db, page, account?.id);
+  operatorRoute(app, contract.listImages, async ({ query, page }) => {
+    const { rows, results } = await listEveryImage(db, page, await accountOf(db, query));
     return toPage(page, results, rows.map(viewOf));
   });
 
   // Publishing ends the grants on the image.
-  const publish = { path: `${IMAGE}/publish`, body: Publication, notifies: "identity" } as const;
-  command(app, deps, publish, async (tx, { eol, ...named }, { id = "" }) =>
-    viewOf(
-      (await publishImage(tx, id, { ...named, eol: eol === undefined ? null : toDate(eol) }, clock())) ?? missing(id),
-    ),
-  );
+  const publish: Run<typeof contract.publishImage> = async (tx, { params: { imageId: id }, body }) => {
+    const { eol, ...named } = body;
+    const published = await publishImage(tx, id, { ...named, eol: eol === undefined ? null : toDate(eol) }, clock());
+    return viewOf(published ?? missing(id));
+  };
+  command(app, deps, contract.publishImage, publish, "identity");
 
-  command(app, deps, { path: `${IMAGE}/deprecate`, body: Deprecation }, async (tx, { eol }, { id = "" }) => {
+  command(app, deps, contract.deprecateImage, async (tx, { params: { imageId: id }, body: { eol } }) => {
     const image = (await lockAnyImage(tx, id)) ?? missing(id);
     return viewOf(await deprecateImage(tx, image, eol === undefined ? undefined : toDate(eol), clock()));
   });
 
-  command(app, deps, { path: `${IMAGE}/retire`, body: Nothing }, async (tx, _, { id = "" }) => {
+  command(app, deps, contract.retireImage, async (tx, { params: { imageId: id } }) => {
     const image = (await lockAnyImage(tx, id)) ?? missing(id);
     await retireImage(tx, image, clock());
     return viewOf(image);
   });
 
-  app.get<{ Params: { id: string } }>(LIMITS, async ({ params }) => {
-    const account = await findAccount(db, params.id);
-    return { account: account.id, ...(await imageLimitsOf(db, account.id, images)) };
-  });
-
-  command(app, deps, { path: LIMITS, method: "PUT", body: Limits }, async (tx, limits, { id }) => {
-    const account = await findAccount(tx, id);
-    await saveImageLimits(tx, account.id, limits);
-    return { account: account.id, ...(await imageLimitsOf(tx, account.id, images)) };
+  const limitsOf = async (tx: Db | Tx, account: number) => ({ account, ...(await imageLimitsOf(tx, account, images)) });
+  operatorRoute(app, contract.viewImageLimits, async ({ params }) =>
+    limitsOf(db, (await findAccount(db, params.accountId)).id),
+  );
+  command(app, deps, contract.setImageLimits, async (tx, { params, body }) => {
+    const { id } = await findAccount(tx, params.accountId);
+    await saveImageLimits(tx, id, body);
+    return limitsOf(tx, id);
   });
 }
 
@@ -84,7 +65,7 @@ const missing = (id: string): never => {
 
 const timeOf = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));
 
-const viewOf = (image: ImageRow) => ({
+const viewOf = (image: ImageRow): contract.Image => ({
   id: wireIdOf(image),
   number: image.id,
   account: image.account_id,

@@ -1,6 +1,5 @@
-import { Id } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import {
   adjust,
   findAnyInvoice,
@@ -15,70 +14,55 @@ import {
 } from "#billing/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
-import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { toMicros } from "./micro-dollars.ts";
+import { toPage } from "#platform/http/page.ts";
+import { toMicros } from "#platform/money.ts";
+import { accountOf, findAccount } from "./account-store.ts";
+import { command, type CommandDeps, operatorRoute } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-
-const AMOUNT = 'dollars as text, not 0, with at most 2 decimals, such as "-12.50" for a credit';
-const Adjustment = z.object({
-  amount: z.string({ error: AMOUNT }).regex(/^-?(?!0*(?:\.0*)?$)\d{1,7}(?:\.\d{1,2})?$/, AMOUNT),
-  label: z.string().trim().min(1).max(128),
-});
-
-const INVOICE = "/admin/invoices/:id";
 
 export function invoiceCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get<{ Querystring: { account?: string } }>("/admin/invoices", async ({ query }) => {
-    const account = query.account === undefined ? undefined : await findAccount(db, query.account);
-    const page = readPage(query);
-    const { rows, results } = await listEveryInvoice(db, page, account?.id);
+  operatorRoute(app, contract.listInvoices, async ({ query, page }) => {
+    const { rows, results } = await listEveryInvoice(db, page, await accountOf(db, query));
     return toPage(page, results, rows.map(viewOf));
   });
 
-  app.get<{ Params: { id: string } }>(INVOICE, async ({ params }) => {
-    const invoice = await requireInvoice(db, params.id);
+  operatorRoute(app, contract.viewInvoice, async ({ params }) => {
+    const invoice = await requireInvoice(db, params.invoiceId);
     return { ...viewOf(invoice), items: (await findItems(db, invoice)).map(viewOfItem) };
   });
 
-  app.get<{ Params: { id: string } }>(`${INVOICE}/rerate`, async ({ params }) => {
-    const invoice = await requireInvoice(db, params.id);
+  operatorRoute(app, contract.rerateInvoice, async ({ params }) => {
+    const invoice = await requireInvoice(db, params.invoiceId);
     return { ...viewOf(invoice), differences: await rerate(db, invoice) };
   });
 
-  command(app, deps, { path: `${INVOICE}/corrections`, body: Adjustment }, async (tx, { amount, label }, { id }) => {
-    const { account_id, id: invoiceId } = await requireInvoice(tx, id);
-    return written(
-      await adjust(tx, { accountId: account_id, invoiceId, label, amountMicros: signed(amount) }, clock()),
-    );
+  command(app, deps, contract.correctInvoice, async (tx, { params, body: { amount, label } }) => {
+    const { account_id: accountId, id: invoiceId } = await requireInvoice(tx, params.invoiceId);
+    return written(await adjust(tx, { accountId, invoiceId, label, amountMicros: signed(amount) }, clock()));
   });
 
-  const adjustments = { path: "/admin/accounts/:id/adjustments", body: Adjustment } as const;
-  command(app, deps, adjustments, async (tx, { amount, label }, { id }) => {
-    const { id: accountId } = await findAccount(tx, id);
+  command(app, deps, contract.adjustAccount, async (tx, { params, body: { amount, label } }) => {
+    const { id: accountId } = await findAccount(tx, params.accountId);
     return written(await adjust(tx, { accountId, invoiceId: null, label, amountMicros: signed(amount) }, clock()));
   });
 
-  app.get("/admin/ledger", async () => verifyLedger(db));
+  operatorRoute(app, contract.checkLedger, () => verifyLedger(db));
 }
 
-const signed = (amount: string): number => (amount.startsWith("-") ? -toMicros(amount.slice(1)) : toMicros(amount));
-
-async function requireInvoice(db: Db | Tx, id: string | undefined): Promise<InvoiceRow> {
-  const invoice = await findAnyInvoice(db, Id.safeParse(id).data ?? 0);
-  if (invoice !== undefined) return invoice;
-  throw new DomainError("not-found", { reason: texts.invoiceUnknown({ id }) });
-}
-
-const viewOf = (invoice: InvoiceRow) => ({
+const viewOf = (invoice: InvoiceRow): contract.Invoice => ({
   account: invoice.account_id,
   company: invoice.bill_to.company,
   month: invoice.month.slice(0, 7),
   ...viewOfInvoice(invoice),
 });
+
+async function requireInvoice(db: Db | Tx, id: number): Promise<InvoiceRow> {
+  const invoice = await findAnyInvoice(db, id);
+  if (invoice !== undefined) return invoice;
+  throw new DomainError("not-found", { reason: texts.invoiceUnknown({ id }) });
+}
 
 const written = (adjustment: Awaited<ReturnType<typeof adjust>>) => ({
   id: adjustment.id,
@@ -88,3 +72,5 @@ const written = (adjustment: Awaited<ReturnType<typeof adjust>>) => ({
   amount: inDollars(adjustment.amount_micros),
   month: adjustment.at.toISOString().slice(0, 7),
 });
+
+const signed = (amount: string): number => (amount.startsWith("-") ? -toMicros(amount.slice(1)) : toMicros(amount));

@@ -1,41 +1,32 @@
-import { MaintenanceItem, Moment, toDate, toTimestamp } from "@moorage/contract";
+import { toDate, toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import {
   isChange,
   listEveryMaintenance,
   lockCompute,
   lockMaintenance,
   type MaintenanceRow,
-  type MaintenanceStatus,
   saveMaintenance,
   saveMaintenanceStatus,
 } from "#inventory/index.ts";
 import { DomainError } from "#platform/errors.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { idOf, missing } from "./computes.ts";
-import { Nothing } from "./fields.ts";
+import { toPage } from "#platform/http/page.ts";
+import { missing } from "./computes.ts";
+import { command, type CommandDeps, operatorRoute } from "./operator-route.ts";
 import { texts } from "./texts.ts";
 
-const Maintenance = z.object({
-  type: MaintenanceItem.shape.type,
-  when: Moment,
-  reason: z.string().min(1).max(1024),
-});
-
-const MAINTENANCE = "/admin/maintenance";
-const steps = { start: "started", complete: "completed", cancel: "canceled" } as const satisfies Record<
-  string,
-  MaintenanceStatus
->;
+const steps = [
+  [contract.startMaintenance, "started"],
+  [contract.completeMaintenance, "completed"],
+  [contract.cancelMaintenance, "canceled"],
+] as const;
 
 /** Maintenance of compute instances. Their users see it as soon as it is planned. */
 export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get<{ Querystring: { all?: string } }>(MAINTENANCE, async ({ query }) => {
-    const page = readPage(query);
+  operatorRoute(app, contract.listMaintenance, async ({ query, page }) => {
     const { rows, results } = await listEveryMaintenance(db, page, query.all === undefined ? "open" : "all");
     return toPage(
       page,
@@ -44,9 +35,9 @@ export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): vo
     );
   });
 
-  const schedule = { path: "/admin/computes/:id/maintenance", body: Maintenance } as const;
-  command(app, deps, schedule, async (tx, { type, when, reason }, { id }) => {
-    const compute = (await lockCompute(tx, idOf(id))) ?? missing(id);
+  command(app, deps, contract.scheduleMaintenance, async (tx, { params: { computeId: id }, body }) => {
+    const { type, when, reason } = body;
+    const compute = (await lockCompute(tx, id)) ?? missing(id);
     const saved = await saveMaintenance(tx, compute, { type, reason, when_at: toDate(when) }, clock());
     if (saved === undefined)
       throw new DomainError("wrong-state", {
@@ -55,9 +46,9 @@ export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): vo
     return { ...viewOf(saved), label: compute.label };
   });
 
-  for (const [verb, status] of Object.entries(steps))
-    command(app, deps, { path: `${MAINTENANCE}/:id/${verb}`, body: Nothing }, async (tx, _, { id }) => {
-      const found = await lockMaintenance(tx, idOf(id));
+  for (const [operation, status] of steps)
+    command(app, deps, operation, async (tx, { params: { maintenanceId: id } }) => {
+      const found = await lockMaintenance(tx, id);
       if (found === undefined) throw new DomainError("not-found", { reason: texts.maintenanceUnknown({ id }) });
       return viewOf(isChange(found, status) ? await saveMaintenanceStatus(tx, found, status, clock()) : found);
     });

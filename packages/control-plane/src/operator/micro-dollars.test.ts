@@ -1,6 +1,7 @@
+import { Dollars } from "@moorage/contract/operator";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Dollars, toDollars, toMicros } from "./micro-dollars.ts";
+import { toDollars, toMicros } from "#platform/money.ts";
 
 test.each([
   ["0", 0, "0.00"],

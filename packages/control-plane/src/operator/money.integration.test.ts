@@ -62,8 +62,13 @@ test("a plan that is saved again keeps its price, or changes it from the next fu
 test.each([
   ["in the past", { from: "2027-01-05T10:00:00" }, "from", "2027-01-05T11:00:00"],
   ["within an hour", { from: "2027-01-05T11:30:00" }, "from", "a full hour"],
-  ["free by mistake", { monthly: "0" }, "monthly", "at least the price of an hour"],
-  ["free by mistake when suspended", { suspended_hourly: "0.01" }, "suspended_monthly", "suspended hour"],
+  ["free by mistake", { monthly: "0" }, "monthly", "at least the hourly price"],
+  [
+    "free by mistake when suspended",
+    { suspended_hourly: "0.01" },
+    "suspended_monthly",
+    "price of a suspended database",
+  ],
 ])("a price that is %s is refused", async (_what, change, field, reason) => {
   await using world = await priced();
 
@@ -103,7 +108,7 @@ test("tax rates follow one another, never begin in the past, and can end", async
   world.time.now = new Date("2027-02-11T00:00:00Z");
   expect(await world.operator.post("/admin/taxes/end", vat)).toMatchObject({
     status: 404,
-    body: { errors: [{ reason: expect.stringContaining("moorage tax list") }] },
+    body: { errors: [{ reason: expect.stringContaining("moorage admin tax list") }] },
   });
 });
 
@@ -119,7 +124,7 @@ test("a credit is granted once, however often the command is repeated, and shows
   await grant();
   expect(await grant({ credit: "200" })).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("under another summary") }] },
+    body: { errors: [{ reason: expect.stringContaining("under another --summary") }] },
   });
   expect(await grant({ summary: "Other", credit: "0.00" })).toMatchObject({
     status: 400,

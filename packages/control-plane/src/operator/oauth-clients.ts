@@ -1,42 +1,49 @@
-import { OAuthClient, toTimestamp } from "@moorage/contract";
+import { toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
+import type { Text } from "@moorage/contract/texts";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import { emit } from "#events/index.ts";
-import { entityOfClient, listEveryClient, type OAuthClientRow, setStatus, setTrust } from "#oauth-clients/index.ts";
+import {
+  entityOfClient,
+  listEveryClient,
+  type OAuthClientRow,
+  setStatus,
+  setTrust,
+  setVerified,
+} from "#oauth-clients/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
-import type { Text } from "@moorage/contract/texts";
-import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
+import { toPage } from "#platform/http/page.ts";
+import { accountOf } from "./account-store.ts";
+import { command, type CommandDeps, operatorRoute, type Run } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-
-const Status = z.object({ status: OAuthClient.shape.status });
-const Trust = z.object({ may_add_query: z.boolean() });
-
-const CLIENT = "/admin/oauth-clients/:id";
 
 export function oauthClientCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get<{ Querystring: { account?: string } }>("/admin/oauth-clients", async ({ query }) => {
-    const account = query.account === undefined ? undefined : await findAccount(db, query.account);
-    const page = readPage(query);
-    const { rows, results } = await listEveryClient(db, page, account?.id);
+  operatorRoute(app, contract.listOAuthClients, async ({ query, page }) => {
+    const { rows, results } = await listEveryClient(db, page, await accountOf(db, query));
     return toPage(page, results, rows.map(viewOf));
   });
 
   // Disabling a client disables its tokens, enabling it restores them: they are looked up through their client.
-  const status = { path: `${CLIENT}/status`, body: Status, notifies: "identity" } as const;
-  command(app, deps, status, async (tx, change, { id = "" }) => {
-    const client = (await setStatus(tx, id, change.status)) ?? missing(id);
-    await notifyAccount(tx, client, texts.oauthClientStatusSet(change), clock());
+  const status: Run<typeof contract.setOAuthClientStatus> = async (tx, { params: { clientId }, body }) => {
+    const client = (await setStatus(tx, clientId, body.status)) ?? missing(clientId);
+    await notifyAccount(tx, client, texts.oauthClientStatusSet(body), clock());
+    return viewOf(client);
+  };
+  command(app, deps, contract.setOAuthClientStatus, status, "identity");
+
+  command(app, deps, contract.setOAuthClientTrust, async (tx, { params: { clientId }, body: { may_add_query } }) => {
+    const client = (await setTrust(tx, clientId, may_add_query)) ?? missing(clientId);
+    const message = may_add_query ? texts.oauthClientQueryAllowed() : texts.oauthClientQueryDisallowed();
+    await notifyAccount(tx, client, message, clock());
     return viewOf(client);
   });
 
-  command(app, deps, { path: `${CLIENT}/trust`, body: Trust }, async (tx, { may_add_query }, { id = "" }) => {
-    const client = (await setTrust(tx, id, may_add_query)) ?? missing(id);
-    const message = may_add_query ? texts.oauthClientQueryAllowed() : texts.oauthClientQueryDisallowed();
+  command(app, deps, contract.setOAuthClientVerified, async (tx, { params: { clientId }, body: { verified } }) => {
+    const client = (await setVerified(tx, clientId, verified)) ?? missing(clientId);
+    const message = verified ? texts.oauthClientVerified() : texts.oauthClientNotVerified();
     await notifyAccount(tx, client, message, clock());
     return viewOf(client);
   });
@@ -58,7 +65,7 @@ const missing = (id: string): never => {
   throw new DomainError("not-found", { reason: texts.oauthClientUnknown({ id }) });
 };
 
-const viewOf = (client: OAuthClientRow) => ({
+const viewOf = (client: OAuthClientRow): contract.OAuthClient => ({
   id: client.id,
   account: client.account_id,
   label: client.label,
@@ -66,5 +73,6 @@ const viewOf = (client: OAuthClientRow) => ({
   public: client.public,
   status: client.status,
   may_add_query: client.may_add_query,
+  verified: client.verified,
   created: toTimestamp(client.created_at),
 });

@@ -1,26 +1,21 @@
 import { toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
 import { toDollars } from "#billing/index.ts";
 import { type ChargeRow, listCharges, listEveryPayment } from "#payments/index.ts";
 import type { Db } from "#platform/db/database.ts";
-import { readPage, toPage } from "#platform/http/page.ts";
-import { findAccount } from "./account-store.ts";
-
-type OfAccount = { Querystring: { account?: string } };
+import { toPage } from "#platform/http/page.ts";
+import { accountOf } from "./account-store.ts";
+import { operatorRoute } from "./operator-route.ts";
 
 export function paymentCommands(app: FastifyInstance, { db }: { db: Db }): void {
-  const idOf = async (account: string | undefined): Promise<number | undefined> =>
-    account === undefined ? undefined : (await findAccount(db, account)).id;
-
-  app.get<OfAccount>("/admin/charges", async ({ query }) => {
-    const page = readPage(query);
-    const { rows, results } = await listCharges(db, page, await idOf(query.account));
+  operatorRoute(app, contract.listCharges, async ({ query, page }) => {
+    const { rows, results } = await listCharges(db, page, await accountOf(db, query));
     return toPage(page, results, rows.map(viewOfCharge));
   });
 
-  app.get<OfAccount>("/admin/payments", async ({ query }) => {
-    const page = readPage(query);
-    const { rows, results } = await listEveryPayment(db, page, await idOf(query.account));
+  operatorRoute(app, contract.listPayments, async ({ query, page }) => {
+    const { rows, results } = await listEveryPayment(db, page, await accountOf(db, query));
     const views = rows.map(({ id, account_id, charge_id, at, amount_micros }) => ({
       id,
       account: account_id,
@@ -32,7 +27,7 @@ export function paymentCommands(app: FastifyInstance, { db }: { db: Db }): void 
   });
 }
 
-const viewOfCharge = (charge: ChargeRow) => ({
+const viewOfCharge = (charge: ChargeRow): contract.Charge => ({
   id: charge.id,
   account: charge.account_id,
   purpose: charge.purpose,

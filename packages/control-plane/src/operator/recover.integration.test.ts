@@ -1,3 +1,5 @@
+import type { Statement } from "@moorage/contract/agent";
+import type { Recovery } from "@moorage/contract/operator";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { activeOnAgent, INSTANCES } from "#testing/active-database.ts";
@@ -5,16 +7,8 @@ import { copyOf } from "#testing/copy-of.ts";
 import { type Gateway, startGateway } from "#testing/gateway.ts";
 import { type SimulatedAgent, simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { texts } from "./texts.ts";
 
-type Found = {
-  epoch: number;
-  hosts: number;
-  kept: number;
-  adopted: string[];
-  deleted: string[];
-  missing: string[];
-  orphans: string[];
-};
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Cell = { world: World; gateway: Gateway; agent: SimulatedAgent; alice: Customer };
 
@@ -40,7 +34,7 @@ async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promi
 /** Runs the operator's command while the agents keep polling. */
 async function recover({ world }: Cell, agents: readonly SimulatedAgent[], body: object = {}) {
   let done = false;
-  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 300, ...body }).finally(() => {
+  const command = world.operator.post<Recovery>("/admin/recover", { wait_seconds: 300, ...body }).finally(() => {
     done = true;
   });
   await Promise.all(
@@ -77,7 +71,8 @@ test("recovery allows changes again in a higher epoch, and skips ids that were a
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
   await activeDatabase(cell);
-  cell.agent.at.epoch = 4;
+  const told = { ...(cell.agent.at.told as Statement), epoch: 4 };
+  Object.assign(cell.agent.at, { epoch: 4, told: gateway.signed.statement(cell.agent.hostId, told) });
   await cell.agent.poll();
   const sequence = async (name: string) =>
     (await sql<{ last: number }>`select last_value as last from ${sql.table(name)}`.execute(world.db)).rows[0]?.last ??
@@ -151,7 +146,7 @@ test("a database whose label was reused meanwhile is adopted under another", asy
   const cell = await newCell(world, gateway);
   const setBack = await copyOf(world.db);
   const lost = await activeDatabase(cell);
-  await setBack();
+  await setBack({ unnoticed: true });
   // The sequence is ahead, as with a backup that is a few changes older; only the label collides.
   await sql`select setval('databases_seq', 1000)`.execute(world.db);
   expect(await cell.alice.create({ label: lost.label })).toMatchObject({ status: 200 });
@@ -284,6 +279,48 @@ test("an unreachable host is named and blocks recovery, until the operator exclu
     body: { epoch: 2, hosts: 1, kept: 1 },
   });
   expect(await cell.alice.create()).toMatchObject({ status: 200 });
+});
+
+test("a plan of an installation that needs no recovery is refused, and tenants notice nothing", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const cell = await newCell(world, gateway);
+  const { epoch } = await installation(world);
+
+  const { status, body } = await recover(cell, [cell.agent], { plan: true });
+
+  expect([status, body]).toEqual([400, { errors: [{ reason: texts.recoveryNotNeeded().text }] }]);
+  expect(await cell.alice.create()).toMatchObject({ status: 200 });
+  expect(await installation(world)).toMatchObject({ epoch, set_back_at: null });
+});
+
+test("a plan names what the recovery will do and changes nothing, and the recovery then does it", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const cell = await newCell(world, gateway);
+  const gone = await activeDatabase(cell);
+  const setBack = await copyOf(world.db);
+  const lost = await activeDatabase(cell);
+  await deleteDatabase(cell, gone.url);
+  await setBack();
+  const rows = async () => [
+    await world.db.selectFrom("databases").selectAll().orderBy("id").execute(),
+    (await world.nodes()).map(({ id, desired_spec, tombstoned }) => ({ id, desired_spec, tombstoned })),
+    await world.events(),
+  ];
+  await cell.agent.poll();
+  const before = await rows();
+
+  const { body: plan } = await recover(cell, [cell.agent], { plan: true });
+
+  expect(plan).toMatchObject({ plan: true, adopted: [lost.name], deleted: [gone.name] });
+  expect(await rows()).toEqual(before);
+  expect(await cell.alice.create()).toMatchObject({ status: 503 });
+
+  const { body: found } = await recover(cell, [cell.agent]);
+  expect(found).toEqual({ ...plan, plan: false });
+  expect(await cell.alice.get(gone.url)).toMatchObject({ status: 404 });
+  expect(await cell.alice.get(lost.url)).toMatchObject({ body: { status: "active" } });
 });
 
 test("recovering twice is harmless", async () => {

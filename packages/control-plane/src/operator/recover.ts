@@ -1,8 +1,9 @@
-import { sql } from "kysely";
+import type * as contract from "@moorage/contract/operator";
 import { type ArchiveSettings, emptyRecovery, type Recovery, recoverHost } from "#databases/index.ts";
-import { audit } from "#platform/audit.ts";
+import { endRecovery, needsRecovery, openRecovery, provenDigest, startRecovery } from "#fleet/index.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
@@ -17,59 +18,73 @@ export type RecoverDeps = {
   undeleteDays: number;
 };
 
-/** More ids than can have been assigned since any backup. */
-const SEQUENCE_JUMP = 1_000_000;
+type Options = { wait_seconds: number; without: string[]; plan: boolean };
+type Host = { id: number; name: string };
 
 /**
  * For a control plane whose database was restored from a backup: raises the epoch, so that hosts accept new specs as
  * newer than what they know; skips ids that were assigned and lost; requests a digest from every host; and reconciles
  * rows with hosts. Changes are refused until it is done. Repeatable.
  */
-export async function recover(
-  deps: RecoverDeps,
-  options: { wait_seconds: number; without: string[] },
-): Promise<Recovery & { epoch: number; hosts: number }> {
-  const epoch = await startRecovery(deps);
+export async function recover(deps: RecoverDeps, options: Options): Promise<contract.Recovery> {
+  const { plan } = options;
+  const epoch = await start(deps, plan);
   const hosts = await digestsOf(deps, epoch, options);
   const found = emptyRecovery();
-  for (const host of hosts) {
-    await deps.db.transaction().execute(async (tx) => {
-      const digest = await tx
-        .selectFrom("host_digests")
-        .select("nodes")
-        .where("host_id", "=", host.id)
-        .where("epoch", "=", epoch)
-        .executeTakeFirstOrThrow();
-      const { sealer, zone, archive, undeleteDays } = deps;
-      const settings = { sealer, zone, archive, undeleteDays };
-      await recoverHost({ tx, ...settings, epoch, now: deps.clock(), found }, host.id, digest.nodes);
-    });
+  if (plan) await tryOut(deps, epoch, hosts, found);
+  else {
+    for (const host of hosts) await deps.db.transaction().execute((tx) => reconcile(deps, { tx, epoch, found }, host));
+    await end(deps, epoch, hosts, found);
   }
-  await end(deps, epoch, found);
-  return { epoch, hosts: hosts.length, ...found };
+  return { plan, epoch, hosts: hosts.length, ...found };
 }
 
-const startRecovery = ({ db, clock }: RecoverDeps): Promise<number> =>
+/** All hosts in one transaction, which is not committed. */
+async function tryOut(deps: RecoverDeps, epoch: number, hosts: readonly Host[], found: Recovery): Promise<void> {
+  const tx = await deps.db.startTransaction().execute();
+  try {
+    for (const host of hosts) await reconcile(deps, { tx, epoch, found }, host);
+  } finally {
+    await tx.rollback().execute();
+  }
+}
+
+/** A host counts only with what it was sent: its other claims are named, and ignored. */
+async function reconcile(
+  { sealer, zone, archive, undeleteDays, clock }: RecoverDeps,
+  { tx, epoch, found }: { tx: Tx; epoch: number; found: Recovery },
+  host: Host,
+): Promise<void> {
+  const digest = await tx
+    .selectFrom("host_digests")
+    .select("nodes")
+    .where("host_id", "=", host.id)
+    .where("epoch", "=", epoch)
+    .executeTakeFirstOrThrow();
+  const { reports, refused } = provenDigest(sealer, host.id, digest.nodes);
+  found.refused.push(...refused.map((node) => `${node} (host ${host.name})`));
+  await recoverHost({ tx, sealer, zone, archive, undeleteDays, epoch, now: clock(), found }, host.id, reports);
+}
+
+const start = ({ db, clock }: RecoverDeps, plan: boolean): Promise<number> =>
   db.transaction().execute(async (tx) => {
     const installation = await tx.selectFrom("installation").selectAll().forUpdate().executeTakeFirstOrThrow();
-    if (installation.recovery_epoch !== null) return installation.recovery_epoch;
+    const open = await openRecovery(tx);
+    if (open !== undefined) return open;
+    // It would refuse changes of tenants for nothing.
+    if (plan && !(await needsRecovery(tx))) throw new DomainError("wrong-state", { reason: texts.recoveryNotNeeded() });
     const { highest } = await tx
       .selectFrom("host_leases")
       .select((query) => query.fn.coalesce(query.fn.max("agent_epoch"), query.val(0)).as("highest"))
       .executeTakeFirstOrThrow();
     const epoch = Math.max(installation.epoch, highest) + 1;
-    await tx
-      .updateTable("installation")
-      .set({ epoch, recovery_epoch: epoch, set_back_at: installation.set_back_at ?? clock() })
-      .execute();
-    await sql`select setval(format('%I.%I', schemaname, sequencename), coalesce(last_value, 1) + ${SEQUENCE_JUMP})
-      from pg_sequences where schemaname = current_schema()`.execute(tx);
+    await startRecovery(tx, epoch, installation.set_back_at ?? clock());
     await audit(tx, { at: clock(), account: null, actor: "operator", action: "recover", target: `epoch/${epoch}` });
     return epoch;
   });
 
 /** Waits for the digest of every host. An excluded host is not touched, and can be recovered later. */
-async function digestsOf(deps: RecoverDeps, epoch: number, options: { wait_seconds: number; without: string[] }) {
+async function digestsOf(deps: RecoverDeps, epoch: number, options: Omit<Options, "plan">): Promise<Host[]> {
   const until = Date.now() + options.wait_seconds * 1000;
   for (;;) {
     await notify(deps.db, "host");
@@ -90,18 +105,19 @@ async function digestsOf(deps: RecoverDeps, epoch: number, options: { wait_secon
   }
 }
 
-async function end({ db, clock }: RecoverDeps, epoch: number, found: Recovery): Promise<void> {
+async function end(
+  { db, clock }: RecoverDeps,
+  epoch: number,
+  hosts: readonly { id: number }[],
+  found: Recovery,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await tx
-      .updateTable("installation")
-      .set({
-        set_back_at: null,
-        recovery_epoch: null,
-        fingerprint: sql`current_fingerprint()`,
-        unproven_since: null,
-      })
-      .where("recovery_epoch", "=", epoch)
-      .execute();
+    await endRecovery(
+      tx,
+      epoch,
+      hosts.map(({ id }) => id),
+      clock(),
+    );
     await audit(tx, {
       at: clock(),
       account: null,

@@ -1,36 +1,35 @@
 import { timingSafeEqual } from "node:crypto";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
-import { validate } from "#platform/http/validate.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { accountCommands } from "./accounts.ts";
 import { catalogueCommands } from "./catalogue.ts";
+import { auditCommands } from "./audit.ts";
 import { type ComputeCommandDeps, computeCommands } from "./computes.ts";
+import { creditCommands } from "./credits.ts";
 import { type DatabaseCommandDeps, databaseCommands } from "./databases.ts";
-import { Name } from "./fields.ts";
 import { hostCommands } from "./hosts.ts";
+import { imageLinkCommands, type ImageLinkDeps } from "./image-links.ts";
 import { imageCommands } from "./images.ts";
-import { type ImageLinkDeps, imageLinkCommands } from "./image-links.ts";
 import { invoiceCommands } from "./invoices.ts";
+import { type KeyCommandDeps, keyCommands } from "./keys.ts";
 import { maintenanceCommands } from "./maintenance.ts";
 import { oauthClientCommands } from "./oauth-clients.ts";
-import { creditCommands } from "./credits.ts";
+import { operatorRoute } from "./operator-route.ts";
 import { paymentCommands } from "./payments.ts";
-import { type RecoverDeps, recover } from "./recover.ts";
-import { type SignInCommandDeps, signInCommands } from "./sign-in.ts";
+import { recover, type RecoverDeps } from "./recover.ts";
 import { taxCommands } from "./taxes.ts";
 import { texts } from "./texts.ts";
 import { tokenCommands } from "./tokens.ts";
-import { userCommands } from "./users.ts";
+import { type SignInCommandDeps, signInCommands, userCommands } from "./users.ts";
 
 export type OperatorDeps = ComputeCommandDeps &
   DatabaseCommandDeps &
   ImageLinkDeps &
+  KeyCommandDeps &
   RecoverDeps &
   SignInCommandDeps & { operatorTokenSha256: string };
-
-const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 
 /** The operator's interface. Every call is authenticated, every change audited, each is repeatable. */
 export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
@@ -42,6 +41,8 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   accountCommands(app, deps);
   creditCommands(app, deps);
   invoiceCommands(app, deps);
+  auditCommands(app, deps);
+  keyCommands(app, deps);
   taxCommands(app, deps);
   userCommands(app, deps);
   signInCommands(app, deps);
@@ -54,7 +55,7 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   databaseCommands(app, deps);
   imageCommands(app, deps);
   imageLinkCommands(app, deps);
-  app.post("/admin/recover", async (request) => recover(deps, validate(Recover, request.body ?? {})));
+  operatorRoute(app, contract.recover, ({ body }) => recover(deps, body));
 }
 
 function requireOperator(deps: OperatorDeps, request: FastifyRequest): void {

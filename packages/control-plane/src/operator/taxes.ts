@@ -1,44 +1,25 @@
-import { Moment, toDate, toTimestamp } from "@moorage/contract";
+import { toDate, toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import { endTax, listTaxRates, setTax, type TaxRate } from "#billing/index.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Name } from "./fields.ts";
+import { command, type CommandDeps, operatorRoute } from "./operator-route.ts";
 
 /** A millionth is the smallest step of a rate: four decimals of a percent. */
 const PPM_DIGITS = 4;
-const Percent = z
-  .string()
-  .regex(/^\d{1,2}(?:\.\d{1,4})?$/, 'a percentage below 100 as text, with at most 4 decimals, such as "9.975"');
-const Place = z.object({
-  country: z
-    .string()
-    .regex(/^[a-z]{2}$/i, "two letters, such as DE")
-    .transform((code) => code.toUpperCase()),
-  /** Empty: the whole country. */
-  state: z.string().max(64).default(""),
-  name: Name,
-});
-const Tax = Place.extend({
-  percent: Percent,
-  from: Moment.optional(),
-  waived_by_tax_id: z.boolean().default(false),
-});
-const End = Place.extend({ at: Moment.optional() });
 
 /** Taxes on the bills of accounts, by their address. */
 export function taxCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get("/admin/taxes", async () => ({ data: (await listTaxRates(db)).map(viewOf) }));
+  operatorRoute(app, contract.listTaxes, async () => ({ data: (await listTaxRates(db)).map(viewOf) }));
 
-  command(app, deps, { path: "/admin/taxes", body: Tax }, async (tx, { percent, from, waived_by_tax_id, ...key }) => {
+  command(app, deps, contract.setTax, async (tx, { body: { percent, from, waived_by_tax_id, ...key } }) => {
     const now = clock();
     const rate = { rate_ppm: toPpm(percent), waived_by_tax_id };
     return viewOf(await setTax(tx, key, rate, { from: from === undefined ? now : toDate(from), now }));
   });
 
-  command(app, deps, { path: "/admin/taxes/end", body: End }, async (tx, { at, ...key }) => {
+  command(app, deps, contract.endTax, async (tx, { body: { at, ...key } }) => {
     const now = clock();
     return { data: (await endTax(tx, key, { at: at === undefined ? now : toDate(at), now })).map(viewOf) };
   });

@@ -1,59 +1,74 @@
-import { Id, Timestamp, toTimestamp } from "@moorage/contract";
+import { toTimestamp } from "@moorage/contract";
+import * as contract from "@moorage/contract/operator";
+import type { Token } from "@moorage/contract/operator";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
-import { issueToken } from "#identity/index.ts";
+import { issueToken, revokeToken } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { findAccount } from "./account-store.ts";
-import { command, type CommandDeps } from "./command.ts";
-import { Name, Nothing } from "./fields.ts";
+import { command, type CommandDeps, operatorRoute, type Run } from "./operator-route.ts";
 import { texts } from "./texts.ts";
-import { listTokens, revokeToken } from "./token-store.ts";
 import { requireUser } from "./users.ts";
-
-const Scope = z
-  .string()
-  .regex(
-    /^(?:\*|[a-z_]+:(?:\*|read_only|read_write))$/,
-    "*, or an area with what may be done in it, such as databases:read_only",
-  );
-const Expiry = z.string().refine(isTime, "a time in UTC, such as 2030-01-31T00:00:00");
-const Token = z.object({ label: Name, scopes: z.array(Scope).min(1), expires: Expiry.nullable().default(null) });
 
 export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get<{ Params: { id: string } }>("/admin/accounts/:id/tokens", async ({ params }) => {
-    const account = await findAccount(db, params.id);
+  operatorRoute(app, contract.listTokens, async ({ params }) => {
+    const account = await findAccount(db, params.accountId);
     return { data: await listTokens(db, account.id) };
   });
 
   // No notification: an unknown token is looked up every time.
-  const create = { path: "/admin/accounts/:id/users/:username/tokens", body: Token } as const;
-  command(app, deps, create, async (tx, { label, scopes, expires }, params) => {
+  command(app, deps, contract.createToken, async (tx, { params, body: { label, scopes, expires } }) => {
     const user = await requireUser(tx, params);
     const now = clock();
-    const until = expires === null ? null : dateOf(expires);
+    const until = expires === null ? null : new Date(`${expires}Z`);
     if (until !== null && until <= now) throw invalid("expires", texts.expiryNotInFuture({ now: toTimestamp(now) }));
     const issued = await issueToken(tx, user, { label, scopes, now, expires: until });
     return { ...issued, username: user.username, label, scopes, expires };
   });
 
-  const revoke = { path: "/admin/accounts/:id/tokens/:token/revoke", body: Nothing, notifies: "identity" } as const;
-  command(app, deps, revoke, async (tx, _, params) => {
-    const account = await findAccount(tx, params["id"]);
-    const revoked = await revokeToken(tx, account.id, Id.safeParse(params["token"]).data ?? 0, clock());
+  const revoke: Run<typeof contract.revokeToken> = async (tx, { params: { accountId, tokenId: id } }) => {
+    const account = await findAccount(tx, accountId);
+    await revokeToken(tx, account.id, id, clock());
+    const revoked = await findToken(tx, account.id, id);
     if (revoked === undefined)
-      throw new DomainError("not-found", {
-        reason: texts.tokenUnknown({ account: account.id, id: params["token"] }),
-      });
+      throw new DomainError("not-found", { reason: texts.tokenUnknown({ account: account.id, id }) });
     return revoked;
-  });
+  };
+  command(app, deps, contract.revokeToken, revoke, "identity");
 }
 
-const dateOf = (timestamp: string): Date => new Date(`${timestamp}Z`);
-
-/** The 30th of February would be parsed as a day in March. */
-function isTime(text: string): boolean {
-  const at = dateOf(text);
-  return Timestamp.safeParse(text).success && !Number.isNaN(at.getTime()) && toTimestamp(at) === text;
+async function listTokens(db: Db, accountId: number) {
+  const rows = await tokensToView(db, accountId)
+    // Tokens of apps are short-lived and have no label.
+    .where("tokens.app_grant_id", "is", null)
+    .orderBy("tokens.id")
+    .execute();
+  return rows.map(viewOf);
 }
+
+async function findToken(tx: Tx, accountId: number, id: number) {
+  const row = await tokensToView(tx, accountId).where("tokens.id", "=", id).executeTakeFirst();
+  return row === undefined ? undefined : viewOf(row);
+}
+
+/** Never the token or its hash. */
+const tokensToView = (db: Db | Tx, accountId: number) =>
+  db
+    .selectFrom("tokens")
+    .innerJoin("users", (join) =>
+      join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
+    )
+    .select(["tokens.id", "users.username", "tokens.label", "tokens.prefix", "tokens.scopes"])
+    .select(["tokens.created_at", "tokens.expires_at", "tokens.revoked_at"])
+    .where("tokens.account_id", "=", accountId);
+
+type Row = Awaited<ReturnType<ReturnType<typeof tokensToView>["executeTakeFirstOrThrow"]>>;
+
+const viewOf = ({ created_at, expires_at, revoked_at, ...row }: Row): Token => ({
+  ...row,
+  created: toTimestamp(created_at),
+  expires: expires_at === null ? null : toTimestamp(expires_at),
+  revoked: revoked_at === null ? null : toTimestamp(revoked_at),
+});

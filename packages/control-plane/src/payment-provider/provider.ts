@@ -27,6 +27,11 @@ export type ChargeProvider = {
    * charge.
    */
   find(charge: ProviderCharge): Promise<Charged | undefined>;
+  /**
+   * Charges of this and other installations that charged a card since then, or may still; without a time, all of them.
+   * Throws `OutcomeUnknown`.
+   */
+  listSince(since: Date | undefined): Promise<MadeCharge[]>;
   /** Deletes the card of a removed payment method. */
   forget(token: string): Promise<void>;
   /** A page of the provider on which a card can be added; the provider reports the card by an event. */
@@ -45,6 +50,19 @@ export type ProviderCharge = ChargeName & {
   customer: string;
   token: string;
   description: string;
+  /** Kept by the provider, and returned with the charge. */
+  request?: string;
+};
+/** A charge as the provider has it. */
+export type MadeCharge = ChargeName & {
+  providerId: string;
+  /** The bank has not decided yet. */
+  isProcessing: boolean;
+  amountCents: number;
+  refundedCents: number;
+  /** Undefined: it was not a card. */
+  card: KeptCard | undefined;
+  request: string | undefined;
 };
 
 /** Events may arrive late, twice, and in any order. Refunded amounts are totals so far. */

@@ -1,8 +1,7 @@
 import type { Stripe } from "stripe";
-import type { Charged, ChargeProvider, ProviderCharge } from "./provider.ts";
-import { Declined, OutcomeUnknown } from "./provider.ts";
-import { customerOf } from "./stripe-customer.ts";
-import { outcomeOf, reasonOf } from "./stripe-errors.ts";
+import { type Charged, type ChargeProvider, Declined, OutcomeUnknown, type ProviderCharge } from "./provider.ts";
+import { listMadeSince } from "./stripe-charge-list.ts";
+import { customerOf, outcomeOf, reasonOf } from "./stripe-client.ts";
 import { createEventReader } from "./stripe-events.ts";
 
 type Settings = {
@@ -27,7 +26,7 @@ export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settin
               payment_method: charge.token,
               allowed_payment_method_types: ["card"],
               description: charge.description,
-              metadata: metadataOf(charge),
+              metadata: { ...metadataOf(charge), ...(charge.request !== undefined && { request: charge.request }) },
               // Nobody is present to complete the bank's authentication.
               off_session: true,
               confirm: true,
@@ -44,6 +43,11 @@ export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settin
       });
       return intent === undefined ? undefined : known(() => decide(intent));
     },
+
+    listSince: (since) =>
+      listMadeSince(stripe, since).catch((error: unknown) => {
+        throw new OutcomeUnknown(outcomeOf(error).message);
+      }),
 
     async forget(token) {
       await known(() => stripe.paymentMethods.detach(token)).catch((error: unknown) => {

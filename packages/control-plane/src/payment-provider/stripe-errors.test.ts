@@ -1,7 +1,7 @@
 import { Stripe } from "stripe";
 import { expect, test } from "vitest";
 import { Declined, OutcomeUnknown } from "./provider.ts";
-import { outcomeOf } from "./stripe-errors.ts";
+import { outcomeOf } from "./stripe-client.ts";
 
 const errorOf = (statusCode: number, type: string, code?: string) =>
   Stripe.errors.generateV1Error({ statusCode, type, ...(code !== undefined && { code }), message: "of 4242" } as never);

@@ -1,7 +1,6 @@
 import { Stripe } from "stripe";
 import { type ChargeProvider, type KeptCard, NotFromProvider, type ProviderEvent } from "./provider.ts";
-import { keptCardOf } from "./stripe-card.ts";
-import { outcomeOf, reasonOf } from "./stripe-errors.ts";
+import { keptCardOf, outcomeOf, reasonOf } from "./stripe-client.ts";
 
 export const createEventReader =
   (stripe: Stripe, secret: string): ChargeProvider["readEvent"] =>
@@ -49,8 +48,8 @@ async function meaningOf(stripe: Stripe, { type, data }: Stripe.Event): Promise<
   return undefined;
 }
 
-/** Undefined: a charge that was made at Stripe without this installation. */
-function chargeOf(metadata: Stripe.Metadata, providerId: string) {
+/** Undefined: a charge that was made at Stripe without an installation of ours. */
+export function chargeOf(metadata: Stripe.Metadata, providerId: string) {
   const { charge = "", account: accountUuid, opened } = metadata;
   if (!/^\d{1,15}$/.test(charge) || accountUuid === undefined || opened === undefined || providerId === "")
     return undefined;
@@ -68,5 +67,5 @@ async function cardOf(stripe: Stripe, setupIntent: string): Promise<KeptCard | u
   return keptCardOf(idOf(customer), method);
 }
 
-const idOf = (object: string | { id: string } | null): string =>
+export const idOf = (object: string | { id: string } | null): string =>
   object === null ? "" : typeof object === "string" ? object : object.id;

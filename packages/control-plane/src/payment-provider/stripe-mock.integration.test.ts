@@ -1,8 +1,8 @@
 /** Every call of our adapters, against Stripe's own description of its API. */
+import { signed } from "@moorage/testkit/fake-payment-provider.ts";
+import { startStripeMock } from "@moorage/testkit/stripe-mock.ts";
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { signed } from "#testing/fake-payment-provider.ts";
-import { startStripeMock } from "#testing/stripe-mock.ts";
 import { createStripe, createStripeCharges, createStripeVault, Declined } from "./index.ts";
 
 type Seen = { call: string; status: number; key: boolean };
@@ -84,6 +84,19 @@ test("an earlier charge is looked up among the customer's intents", async () => 
   const calls = await during(async () => expect(await adapters.charges.find(charge)).toBeUndefined());
 
   expect(calls[0]).toEqual({ call: "GET /v1/payment_intents", status: 200, key: false });
+});
+
+test("charges since a time are listed with their cards and refunds", async () => {
+  const since = new Date("2027-01-01T00:00:00Z");
+  const calls = await during(async () => {
+    // Those of its example are of no installation.
+    expect(await adapters.charges.listSince(since)).toEqual([]);
+    expect(await adapters.charges.listSince(undefined)).toEqual([]);
+  });
+
+  expect(calls).toEqual(
+    Array.from({ length: 2 }, () => ({ call: "GET /v1/payment_intents", status: 200, key: false })),
+  );
 });
 
 test("a card is deleted", async () => {

@@ -1,5 +1,5 @@
+import { startFakePaymentProvider } from "@moorage/testkit/fake-payment-provider.ts";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakePaymentProvider } from "#testing/fake-payment-provider.ts";
 import { createStripe, createStripeVault, Declined, OutcomeUnknown } from "./index.ts";
 import { texts } from "./texts.ts";
 

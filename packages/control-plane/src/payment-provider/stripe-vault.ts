@@ -1,8 +1,6 @@
 import { Stripe } from "stripe";
 import { type CardHolder, type CardVault, Declined, type KeptCard, OutcomeUnknown } from "./provider.ts";
-import { keptCardOf } from "./stripe-card.ts";
-import { customerOf } from "./stripe-customer.ts";
-import { reasonOf } from "./stripe-errors.ts";
+import { customerOf, keptCardOf, reasonOf } from "./stripe-client.ts";
 import { texts } from "./texts.ts";
 
 /**

@@ -7,7 +7,7 @@ export const texts = defineTexts("card", {
   numberWrong: text(() => "The card's number is wrong. Add the card again."),
   zipMismatch: text(
     () =>
-      "The account's zip is not the one that the card's bank has on file. Correct the zip of the account, or use another card.",
+      "The account's zip is not the one that the card's bank has on file. Correct the zip with PUT /v4/account, or use another card.",
   ),
   insufficientFunds: text(() => "The card has insufficient funds. Use another card."),
   confirmationRequired: text(

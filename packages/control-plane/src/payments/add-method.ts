@@ -1,12 +1,19 @@
 import { accountEntity, type EventAction } from "@moorage/contract";
 import { emit } from "#events/index.ts";
 import type { KeptCard } from "#payment-provider/index.ts";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
+import { MOST_METHODS } from "./admit-card.ts";
 import { tryNewDefault } from "./autopay.ts";
-import { MOST_METHODS } from "./card-rules.ts";
-import { insertMethod, isRemoved, lockMethods, setDefault } from "./method-store.ts";
-import { type Holder, lockHolder, saveCustomer } from "./holder-store.ts";
+import {
+  type Holder,
+  insertMethod,
+  isRemoved,
+  lockHolder,
+  lockMethods,
+  saveCustomer,
+  setDefault,
+} from "./method-store.ts";
 
 export type NewMethod = {
   accountId: number;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { owe } from "#testing/owe.ts";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
-import { scheduleAutopay } from "./index.ts";
 import { texts } from "./texts.ts";
 
 let world: PayingWorld;
@@ -23,23 +23,7 @@ const later = (seconds: number): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
 };
 
-let source = 0;
-/** As the month end leaves an account that owes this much. */
-const invoice = ({ accountId }: Payer, micros: number): Promise<void> =>
-  world.db.transaction().execute(async (tx) => {
-    await tx
-      .insertInto("ledger")
-      .values({
-        account_id: accountId,
-        at: world.time.now,
-        kind: "invoice",
-        source: ++source,
-        receivable_micros: micros,
-        revenue_micros: -micros,
-      })
-      .execute();
-    await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);
-  });
+const invoice = ({ accountId }: Payer, micros: number): Promise<void> => owe(world, accountId, micros);
 
 test("the balance after an invoice is charged to the default card, once", async () => {
   const alice = await world.payer();
@@ -189,4 +173,19 @@ test("while the provider is down nothing is charged twice, and charges are made 
 
   expect(await Promise.all(payers.map(balanceOf))).toEqual(payers.map(() => 0));
   expect(world.fake.charged().filter(({ cents }) => cents === 801)).toHaveLength(12);
+});
+
+test("an account that was closed after its invoice is not charged", async () => {
+  const alice = await world.payer();
+  await invoice(alice, 7_770_000);
+  await world.db
+    .updateTable("accounts")
+    .set({ closed_at: world.time.now, data_until: world.time.now })
+    .where("id", "=", alice.accountId)
+    .execute();
+
+  await world.chargeJob();
+
+  expect(await chargesOf(alice)).toEqual([]);
+  expect(world.fake.charged().filter(({ cents }) => cents === 777)).toEqual([]);
 });

@@ -6,16 +6,16 @@
  *
  * MOORAGE_TRIALS sets how many (default 16), MOORAGE_SEED where they begin.
  */
+import type { FakeFault } from "@moorage/testkit/fake-payment-provider.ts";
+import type { FakeEvent } from "@moorage/testkit/fake-payment-wire.ts";
+import { createRandom, type Random } from "@moorage/testkit/random.ts";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
 import { createEventPartitionsJob } from "#events/index.ts";
 import type { ChargeProvider } from "#payment-provider/index.ts";
-import { createRandom, type Random } from "#testing/random.ts";
-import type { FakeFault } from "#testing/fake-payment-provider.ts";
-import type { FakeEvent } from "#testing/fake-payment-wire.ts";
+import { owe } from "#testing/owe.ts";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
-import { scheduleAutopay } from "./index.ts";
 
 const TRIALS = Number(process.env["MOORAGE_TRIALS"] ?? 16);
 const SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
@@ -163,23 +163,7 @@ async function pay({ token }: Payer, cents: number, random: Random, tally: Tally
   if (paid.size > 1) throw new Error(`one key was answered with ${[...paid].join(" and ")}`);
 }
 
-/** As the month end leaves an account that owes this much. */
-const invoice = ({ accountId }: Payer, cents: number): Promise<void> =>
-  world.db.transaction().execute(async (tx) => {
-    const micros = cents * 10_000;
-    await tx
-      .insertInto("ledger")
-      .values({
-        account_id: accountId,
-        at: world.time.now,
-        kind: "invoice",
-        source: accountId,
-        receivable_micros: micros,
-        revenue_micros: -micros,
-      })
-      .execute();
-    await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);
-  });
+const invoice = ({ accountId }: Payer, cents: number): Promise<void> => owe(world, accountId, cents * 10_000);
 
 /** By somebody at the provider, in one or two parts. */
 async function refund(payer: Payer, random: Random): Promise<number> {

@@ -5,15 +5,15 @@ import { invalidToken, type Principal } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { type Idempotency, Replayed } from "#platform/http/idempotency.ts";
-import { declined, microsOf, noProvider, notKnownYet, requirePayable } from "./charge.ts";
 import { findCharge, holdOpenAccount } from "./charge-store.ts";
+import { declined, microsOf, noProvider, notKnownYet, requirePayable } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { findDefaultMethod, lockMethod, type MethodRow } from "./method-store.ts";
 import { openCharge } from "./open-charge.ts";
-import { findPaymentOf } from "./payment-store.ts";
-import { type Pursued, pursueCharge } from "./pursue-charge.ts";
+import { requestOf } from "./payment-request.ts";
+import { findPaymentOf, viewOfPayment } from "./payment-store.ts";
+import { pursueCharge, type Pursued } from "./pursue-charge.ts";
 import { texts } from "./texts.ts";
-import { viewOfPayment } from "./view.ts";
 
 /**
  * A payment is two transactions with the call to the provider between them, so its Idempotency-Key stores the charge
@@ -47,12 +47,14 @@ async function openIdempotently(
       if (!(await holdOpenAccount(tx, by.accountId))) throw invalidToken();
       const amountMicros = microsOf(body.usd);
       requirePayable(amountMicros, await balanceOf(tx, by.accountId));
+      const request = requestOf(idempotency);
       const charge = await openCharge(tx, {
         accountId: by.accountId,
         purpose: "payment",
         amountMicros,
         methodId: method.id,
         username: by.username,
+        ...(request !== undefined && { input: { request } }),
         at: clock(),
       });
       await idempotency.keep(tx, { charge: charge.id });

@@ -17,5 +17,12 @@ export type ChargeDeps = {
 };
 
 /** The steps of a charge at which a process can die. */
-export const chargeSteps = ["charge.ask", "charge.settle", "charge.event", "charge.autopay", "charge.forget"] as const;
+export const chargeSteps = [
+  "charge.ask",
+  "charge.settle",
+  "charge.event",
+  "charge.autopay",
+  "charge.forget",
+  "charge.reconcile",
+] as const;
 export type ChargeStep = (typeof chargeSteps)[number];

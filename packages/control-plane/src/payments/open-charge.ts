@@ -1,7 +1,8 @@
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { beingMade, type ChargeRow, leaseUntil, type Purpose } from "./charge.ts";
 import { findPending, insertCharge } from "./charge-store.ts";
+import { requireChargesCurrent } from "./require-charges-current.ts";
 
 export type NewCharge = {
   accountId: number;
@@ -18,10 +19,11 @@ export type NewCharge = {
 
 /**
  * Records the intent to charge. The provider is called only after the commit: the caller then calls `pursueCharge`, and
- * if that process dies, the job does.
+ * if that process dies, the job does. Refused while the provider may have charges that this database lost.
  */
 export async function openCharge(tx: Tx, charge: NewCharge): Promise<ChargeRow> {
   const { accountId, purpose, amountMicros, methodId, username, input = {}, at } = charge;
+  await requireChargesCurrent(tx);
   // Checked first: an insert next to a charge that is being settled would wait for it while holding our locks.
   const pending = await findPending(tx, accountId);
   if (pending !== undefined) throw beingMade(pending);

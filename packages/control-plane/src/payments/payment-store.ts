@@ -1,13 +1,14 @@
+import { type Payment, toTimestamp } from "@moorage/contract";
 import { type Selectable, sql } from "kysely";
+import { toDollars } from "#billing/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import type { ChargeRow } from "./charge.ts";
 
-export type PaymentRow = Selectable<Tables["payments"]>;
+type PaymentRow = Selectable<Tables["payments"]>;
 
 const columns = { date: sql.ref("at"), usd: sql`(amount_micros::numeric / 1000000)` };
 
@@ -51,3 +52,9 @@ export const listEveryPayment = (db: Db, page: PageRequest, accountId: number | 
       .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
     { page, lastly: { by: "id", direction: "desc" } },
   );
+
+export const viewOfPayment = ({ id, at, amount_micros }: PaymentRow): Payment => ({
+  id,
+  date: toTimestamp(at),
+  usd: toDollars(amount_micros),
+});

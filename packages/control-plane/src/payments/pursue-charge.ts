@@ -10,7 +10,8 @@ export type Pursued = "succeeded" | "declined" | "unknown";
 
 /**
  * Gets the outcome of a charge from the provider, and settles it. It can be called repeatedly and concurrently: the key
- * makes the provider charge once, and the lock on the row lets one caller settle.
+ * makes the provider charge once, and the lock on the row lets one caller settle. The outcome stays unknown while the
+ * provider may have charges that this database lost.
  */
 export async function pursueCharge(deps: ChargeDeps, id: number, { ifDue = false } = {}): Promise<Pursued> {
   const { db, clock, log } = deps;
@@ -53,11 +54,13 @@ async function requestOutcome(
 /** The same each time: the provider requires equal parameters for a key. */
 function toProvider(charge: ChargeForProvider): ProviderCharge {
   if (charge.provider_customer === null) throw new Error(`The account of charge ${charge.id} has no customer.`);
+  const { request } = charge.input as { request?: string };
   return {
     ...nameOf(charge, charge.euuid),
     amountCents: centsOf(charge.amount_micros),
     customer: charge.provider_customer,
     token: charge.provider_token,
     description: `Payment ${charge.id}`,
+    ...(request !== undefined && { request }),
   };
 }

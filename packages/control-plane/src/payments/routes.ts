@@ -8,16 +8,20 @@ import {
   viewPaymentMethod,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
+import { type Principal, setFirstCustomer } from "#identity/index.ts";
+import { Declined, OutcomeUnknown } from "#payment-provider/index.ts";
+import { DomainError } from "#platform/errors.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { toPage } from "#platform/http/page.ts";
+import { MOST_METHODS, requireZip, tooManyMethods } from "./admit-card.ts";
+import { webhookRoute } from "./provider-events.ts";
+import { noProvider } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
-import { linkToAddCard } from "./link-to-add-card.ts";
-import { makeDefault } from "./make-default.ts";
-import { findMethod, listMethodPage } from "./method-store.ts";
-import { findPayment, listPaymentPage } from "./payment-store.ts";
-import { removeMethod } from "./remove-method.ts";
-import { viewOfMethod, viewOfPayment } from "./view.ts";
-import { webhookRoute } from "./webhook-route.ts";
+import { countMethods, findMethod, listMethodPage, viewOfMethod } from "./method-store.ts";
+import { findPayment, listPaymentPage, viewOfPayment } from "./payment-store.ts";
+import { makeDefault, removeMethod } from "./manage-methods.ts";
+import { texts } from "./texts.ts";
 
 export type PaymentRouteDeps = RouteDeps & ChargeDeps;
 
@@ -57,4 +61,33 @@ export function paymentRoutes(app: FastifyInstance, deps: PaymentRouteDeps): voi
   );
 
   webhookRoute(app, deps);
+}
+
+/** A page of the provider on which the account adds a card. The provider reports the card by an event. */
+async function linkToAddCard(
+  { db, provider, log }: ChargeDeps,
+  by: Principal,
+  idempotency: Idempotency,
+): Promise<{ url: string }> {
+  if (provider === undefined) throw noProvider();
+  const account = await db
+    .selectFrom("accounts")
+    .select(["euuid", "provider_customer", "zip", "country"])
+    .where("id", "=", by.accountId)
+    .executeTakeFirstOrThrow();
+  requireZip(account);
+  if ((await countMethods(db, by.accountId)) >= MOST_METHODS) throw tooManyMethods();
+  const { url, customer } = await provider
+    .linkToAddCard({ ...account, accountUuid: account.euuid, customer: account.provider_customer })
+    .catch((error: unknown) => {
+      if (!(error instanceof Declined || error instanceof OutcomeUnknown)) throw error;
+      log.warn({ err: error }, "the payment provider returned no page");
+      throw new DomainError("unavailable", { reason: texts.linkUnavailable() });
+    });
+  return db.transaction().execute(async (tx) => {
+    await idempotency.claim(tx);
+    await setFirstCustomer(tx, by.accountId, customer);
+    await idempotency.keep(tx, { url });
+    return { url };
+  });
 }

@@ -1,14 +1,13 @@
 import { accountEntity } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { postPayment } from "#billing/index.ts";
 import { emit } from "#events/index.ts";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
+import { transact, type Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import { transact } from "#platform/db/transact.ts";
-import type { Tx } from "#platform/db/database.ts";
-import type { Text } from "@moorage/contract/texts";
 import { settleAutopay } from "./autopay.ts";
-import type { ChargeRow } from "./charge.ts";
 import { type AccountOfCharge, lockAccount, lockCharge, saveOutcome } from "./charge-store.ts";
+import type { ChargeRow } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { insertPayment } from "./payment-store.ts";
 

@@ -14,7 +14,7 @@ export const texts = defineTexts("payment", {
       `A payment of ${amount} is in progress for this account. Wait until it is settled: GET /v4/account/payments lists it then.`,
     { amount: "$10.00" },
   ),
-  declined: text(() => "The payment was declined."),
+  declined: text(() => "The payment was declined. Ask the card's bank why, or use another payment method."),
   /** `reason` is the stored reason of the charge: whole sentences. */
   declinedBecause: text(({ reason }: { reason: string }) => reason, {
     reason: "The card has expired. Add a card that is valid.",
@@ -24,7 +24,11 @@ export const texts = defineTexts("payment", {
       `The payment provider has not confirmed the payment of ${amount} yet. The payment is checked until the provider answers, and is charged at most once: see GET /v4/account/payments, or send the same request with the same Idempotency-Key.`,
     { amount: "$10.00" },
   ),
-  providerUnreachable: text(() => "The payment provider could not be reached. Nothing was charged."),
+  chargesNotComparedYet: text(
+    () =>
+      "The control plane's database was restarted, and its charges are being compared with those of the payment provider. Nothing was charged. Try again in two minutes.",
+  ),
+  providerUnreachable: text(() => "The payment provider does not answer. Nothing was charged. Retry in a moment."),
 
   methodMissing: text(() => "The account has no payment method. Add one with POST /v4/account/payment-methods."),
   /** Completes "payment_method_id must be a valid value: …". */
@@ -46,7 +50,7 @@ export const texts = defineTexts("payment", {
     () => "The account's billing address has no zip. Set the billing address with PUT /v4/account first.",
   ),
   zipNotUs: text(
-    () => "The account's zip is not a US zip code, such as 10001. Set the billing address with PUT /v4/account first.",
+    () => "The account's zip must be a US zip code, such as 10001. Set the billing address with PUT /v4/account first.",
   ),
   cardsPerDayReached: text(
     ({ most }: { most: number }) =>

@@ -1,9 +1,11 @@
+import { release } from "@moorage/contract/process";
 import { type Logger, pino } from "pino";
 
 export type Log = Logger;
 
-export const createLog = (name: string, level: string): Log =>
-  pino({
+/** The first line says what is running. */
+export function createLog(name: string, level: string): Log {
+  const log = pino({
     name,
     level,
     redact: [
@@ -16,3 +18,6 @@ export const createLog = (name: string, level: string): Log =>
       ),
     ],
   });
+  log.info(release, "starting");
+  return log;
+}

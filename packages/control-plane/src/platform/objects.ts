@@ -1,93 +1,42 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import {
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from "@aws-sdk/client-s3";
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
-import { type Config, required } from "./config.ts";
+import type { SettingsOf } from "@moorage/contract/settings";
 import { readToEnd } from "./read-to-end.ts";
+import {
+  type AddressSettings,
+  type BucketSettings,
+  createS3Client,
+  listObjects,
+  type Refusal,
+  type StoredObject,
+} from "./s3-client.ts";
+import type { archiveStoreSettings } from "./settings.ts";
 import { sha256 } from "./sha256.ts";
+import { createProtection } from "./store-protection.ts";
 
-export type ObjectsSettings = {
-  url: string;
-  /** Where holders of presigned addresses reach the store, if that is another address. */
-  publicUrl?: string;
-  region: string;
-  accessKey: string;
-  secretKey: string;
-  bucket: string;
-  /** How long a presigned address is valid. */
-  putSeconds: number;
-  getSeconds: number;
-};
-export type StoredObject = { key: string; at: Date; bytes: number };
+export type ObjectsSettings = BucketSettings &
+  AddressSettings & {
+    /** Where holders of presigned addresses reach the store, if that is another address. */
+    publicUrl?: string;
+  };
+/** Nobody can delete what is stored before `until`: in governance mode, nobody without a right of its own. */
+export type Lock = { mode: "GOVERNANCE" | "COMPLIANCE"; until: Date };
+type LockHeaders = Record<"x-amz-object-lock-mode" | "x-amz-object-lock-retain-until-date", string>;
 /** Identifies the content of a key: its ETag, in the store's own form. */
 export type Head = { bytes: number; etag: string };
 
-/** The most keys of one listing or one deletion. */
-const PAGE = 1000;
 /** Read ahead of the consumer of a stream. */
 const AHEAD_BYTES = 1024 * 1024;
 
 /**
- * One bucket of any S3. It relies on nothing that only some stores have: no versions, no lifecycle rules, no
- * If-None-Match.
+ * One bucket of any S3, without the right to delete: that is a `PurgingStore`. It relies on nothing that only some
+ * stores have: no versions, no lifecycle rules, no If-None-Match.
  */
 export function createObjects(settings: ObjectsSettings) {
   const { bucket: Bucket, putSeconds, getSeconds } = settings;
-  const clientAt = (endpoint: string): S3Client =>
-    new S3Client({
-      endpoint,
-      region: settings.region,
-      credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
-      forcePathStyle: true,
-      // Otherwise a presigned PUT demands a checksum, which is not known yet.
-      requestChecksumCalculation: "WHEN_REQUIRED",
-      responseChecksumValidation: "WHEN_REQUIRED",
-      // It would open a separate connection for every chunk.
-      expectContinueHeader: false,
-      requestHandler: {
-        connectionTimeout: 3000,
-        requestTimeout: 30_000,
-        throwOnRequestTimeout: true,
-        socketTimeout: 60_000,
-      },
-    });
-  const client = clientAt(settings.url);
-  const signer = settings.publicUrl === undefined ? client : clientAt(settings.publicUrl);
-  addContentMd5(client);
-  signKnownDigests(client);
-
-  const list = async function* (prefix: string): AsyncGenerator<StoredObject[]> {
-    let after: string | undefined;
-    do {
-      const page = await client.send(
-        new ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: PAGE, ContinuationToken: after }),
-      );
-      yield (page.Contents ?? []).map(({ Key = "", LastModified = new Date(0), Size = 0 }) => ({
-        key: Key,
-        at: LastModified,
-        bytes: Size,
-      }));
-      after = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-    } while (after !== undefined);
-  };
-
-  /** A missing object counts as deleted. */
-  const deleteMany = async (keys: readonly string[]): Promise<void> => {
-    for (let from = 0; from < keys.length; from += PAGE) {
-      const Objects = keys.slice(from, from + PAGE).map((Key) => ({ Key }));
-      const { Errors: [fault] = [] } = await client.send(
-        new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } }),
-      );
-      if (fault !== undefined) throw new Error(`The object store did not delete ${fault.Key}: ${fault.Message}`);
-    }
-  };
+  const client = createS3Client(settings);
+  const signer = settings.publicUrl === undefined ? client : createS3Client(settings, settings.publicUrl);
 
   /** Reads from an offset to the end. Undefined: the object is gone or was replaced. */
   const openFrom = async (key: string, etag: string, from: number, signal?: AbortSignal) => {
@@ -107,6 +56,17 @@ export function createObjects(settings: ObjectsSettings) {
     /** Only the host header is signed: the holder of the address may send any other header. */
     presignPut: (key: string, seconds = putSeconds): Promise<string> =>
       getSignedUrl(signer, new PutObjectCommand({ Bucket, Key: key }), { expiresIn: seconds }),
+    /** For a bucket with Object Lock. The holder of the address must send these headers, which are signed. */
+    async presignLockedPut(key: string, { mode, until }: Lock): Promise<{ url: string; headers: LockHeaders }> {
+      const ObjectLockRetainUntilDate = new Date(Math.ceil(until.getTime() / 1000) * 1000);
+      const put = new PutObjectCommand({ Bucket, Key: key, ObjectLockMode: mode, ObjectLockRetainUntilDate });
+      const headers: LockHeaders = {
+        "x-amz-object-lock-mode": mode,
+        "x-amz-object-lock-retain-until-date": ObjectLockRetainUntilDate.toISOString().replace(".000Z", "Z"),
+      };
+      const unhoistableHeaders = new Set(Object.keys(headers));
+      return { url: await getSignedUrl(signer, put, { expiresIn: putSeconds, unhoistableHeaders }), headers };
+    },
     presignGet: (key: string): Promise<string> =>
       getSignedUrl(signer, new GetObjectCommand({ Bucket, Key: key }), { expiresIn: getSeconds }),
 
@@ -151,12 +111,9 @@ export function createObjects(settings: ObjectsSettings) {
       });
     },
 
-    list,
-    deleteMany,
+    protection: createProtection(client, Bucket),
 
-    async deleteAll(prefix: string): Promise<void> {
-      for await (const page of list(prefix)) await deleteMany(page.map(({ key }) => key));
-    },
+    list: (prefix: string): AsyncGenerator<StoredObject[]> => listObjects(client, Bucket, prefix),
 
     close: (): void => {
       client.destroy();
@@ -166,21 +123,25 @@ export function createObjects(settings: ObjectsSettings) {
 }
 export type Objects = ReturnType<typeof createObjects>;
 
-export const objectsOf = (config: Config): Objects =>
+type Deadline = { MOORAGE_RESTORE_DEADLINE_SECONDS: number };
+
+/** Of archives: how long the gateway's addresses are valid. A restore uses those that it got at its start until its end. */
+export const archiveAddresses = ({ MOORAGE_RESTORE_DEADLINE_SECONDS }: Deadline): AddressSettings => ({
+  putSeconds: 3600,
+  getSeconds: MOORAGE_RESTORE_DEADLINE_SECONDS,
+});
+
+export const objectsOf = (config: SettingsOf<typeof archiveStoreSettings> & Deadline): Objects =>
   createObjects({
-    url: required(config, "MOORAGE_S3_URL"),
+    url: config.MOORAGE_S3_URL,
     region: config.MOORAGE_S3_REGION,
-    accessKey: required(config, "MOORAGE_S3_ACCESS_KEY"),
-    secretKey: required(config, "MOORAGE_S3_SECRET_KEY"),
+    accessKey: config.MOORAGE_S3_ACCESS_KEY,
+    secretKey: config.MOORAGE_S3_SECRET_KEY,
     bucket: config.MOORAGE_S3_BUCKET,
-    putSeconds: 3600,
-    // A restore uses the addresses that it got at its start until its end.
-    getSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
+    ...archiveAddresses(config),
   });
 
 const abortedBy = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
-
-type Refusal = Error & { $metadata?: { httpStatusCode?: number } };
 
 function absent(error: Refusal): undefined {
   if (error.$metadata?.httpStatusCode === 404) return undefined;
@@ -190,31 +151,4 @@ function absent(error: Refusal): undefined {
 function replaced(error: Refusal): undefined {
   if (error.$metadata?.httpStatusCode === 412) return undefined;
   return absent(error);
-}
-
-/** A bulk deletion must carry a checksum. Stores older than the SDK's CRC32 accept only this one. */
-function addContentMd5(client: S3Client): void {
-  client.middlewareStack.add(
-    (next, { commandName }) =>
-      (call) => {
-        const request = call.request as { body?: unknown; headers: Record<string, string> };
-        if (commandName === "DeleteObjectsCommand" && typeof request.body === "string")
-          request.headers["content-md5"] = createHash("md5").update(request.body).digest("base64");
-        return next(call);
-      },
-    { step: "build", name: "contentMd5", priority: "low" },
-  );
-}
-
-/** Where the checksum of a body is known it is also signed, so that large bodies are not hashed twice. */
-function signKnownDigests(client: S3Client): void {
-  client.middlewareStack.add(
-    (next) => (call) => {
-      const { headers } = call.request as { headers: Record<string, string> };
-      const known = headers["x-amz-checksum-sha256"];
-      if (known !== undefined) headers["x-amz-content-sha256"] = Buffer.from(known, "base64").toString("hex");
-      return next(call);
-    },
-    { step: "build", name: "knownDigest", priority: "low" },
-  );
 }

@@ -43,6 +43,21 @@ test("during a rotation old values open, and new ones use the new key", () => {
   expect(() => createSealer({ current: "k2", keys: { k2: keys.k2 } }).open(place, old)).toThrow('No key "k1"');
 });
 
+test("a rewrapped value opens without the former key, at its place only, and its text was not decrypted", () => {
+  const [k1, k2] = [key(), key()];
+  const old = createSealer({ current: "k1", keys: { k1 } }).seal(place, "correct horse");
+  const rotating = createSealer({ current: "k2", keys: { k1, k2 } });
+  const after = createSealer({ current: "k2", keys: { k2 } });
+
+  const rewrapped = rotating.rewrap(place, old);
+
+  expect(after.open(place, rewrapped)).toBe("correct horse");
+  expect(rewrapped.split(".")[3]).toBe(old.split(".")[3]);
+  expect(rotating.rewrap(place, rewrapped)).toBe(rewrapped);
+  expect(() => after.open(["databases.admin_password", 1, 8], rewrapped)).toThrow(/authenticate/);
+  expect(() => rotating.rewrap(["databases.admin_password", 1, 8], old)).toThrow(/authenticate/);
+});
+
 test("every sealed value has its own key and nonce", () => {
   const sealer = createSealer({ current: "k1", keys: { k1: key() } });
 

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 
 export type KeyRing = { current: string; keys: Record<string, string> };
 
@@ -8,10 +8,21 @@ export type KeyRing = { current: string; keys: Record<string, string> };
  * copied to another row cannot be opened.
  */
 export type Sealer = {
+  /** The ids of the keys in the ring. */
+  readonly keys: { current: string; former: readonly string[] };
   seal(place: readonly (string | number)[], plain: string): string;
   open(place: readonly (string | number)[], sealed: string): string;
-  /** A secret derived from the place and the current key only, so that it can be recomputed without any row. */
+  /**
+   * The same value under the current key: only its data key is encrypted again, and nothing else is decrypted. What is
+   * of the current key already stays as it is.
+   */
+  rewrap(place: readonly (string | number)[], sealed: string): string;
+  /** A secret derived from the place and the current key only: with another current key it is another one. */
   derive(place: readonly (string | number)[]): string;
+  /** A code that only the owner of the key ring can make, with the id of its key. */
+  sign(place: readonly (string | number)[], text: string): string;
+  /** False as well if the ring does not have the key any more. */
+  isSigned(place: readonly (string | number)[], text: string, code: string): boolean;
 };
 
 export function createSealer(ring: KeyRing): Sealer {
@@ -21,27 +32,61 @@ export function createSealer(ring: KeyRing): Sealer {
     return Buffer.from(key, "base64");
   };
   return {
+    get keys() {
+      return { current: ring.current, former: Object.keys(ring.keys).filter((id) => id !== ring.current) };
+    },
     seal(place, plain) {
       const dataKey = randomBytes(32);
       const wrapped = encrypt(keyOf(ring.current), dataKey, place);
       const text = encrypt(dataKey, Buffer.from(plain, "utf8"), place);
-      return ["v1", ring.current, wrapped.toString("base64url"), text.toString("base64url")].join(".");
+      return joined(ring.current, wrapped, text.toString("base64url"));
     },
     open(place, sealed) {
-      const [version, keyId, wrapped, text] = sealed.split(".");
-      if (version !== "v1" || keyId === undefined || wrapped === undefined || text === undefined)
-        throw new Error("Not a sealed value.");
-      const dataKey = decrypt(keyOf(keyId), Buffer.from(wrapped, "base64url"), place);
-      return decrypt(dataKey, Buffer.from(text, "base64url"), place).toString("utf8");
+      const { keyId, wrapped, text } = partsOf(sealed);
+      return decrypt(decrypt(keyOf(keyId), wrapped, place), Buffer.from(text, "base64url"), place).toString("utf8");
+    },
+    rewrap(place, sealed) {
+      const { keyId, wrapped, text } = partsOf(sealed);
+      if (keyId === ring.current) return sealed;
+      const dataKey = decrypt(keyOf(keyId), wrapped, place);
+      return joined(ring.current, encrypt(keyOf(ring.current), dataKey, place), text);
     },
     derive(place) {
       const secret = hkdfSync("sha256", keyOf(ring.current), "", `derive ${JSON.stringify(place)}`, DERIVED_BYTES);
       return Buffer.from(secret).toString("base64url");
     },
+    sign: (place, text) => `${ring.current}.${codeOf(keyOf(ring.current), place, text).toString("base64url")}`,
+    isSigned(place, text, code) {
+      const dot = code.lastIndexOf(".");
+      const keyId = code.slice(0, dot);
+      if (!Object.hasOwn(ring.keys, keyId)) return false;
+      const given = Buffer.from(code.slice(dot + 1), "base64url");
+      const due = codeOf(keyOf(keyId), place, text);
+      return given.length === due.length && timingSafeEqual(given, due);
+    },
   };
 }
 
-/** 192 bits, 32 characters: the maximum for the password of a replication account. */
+/** How a value begins that is sealed under a key. */
+export const prefixOf = (keyId: string): string => `v1.${keyId}.`;
+
+const joined = (keyId: string, wrapped: Buffer, text: string): string =>
+  `${prefixOf(keyId)}${wrapped.toString("base64url")}.${text}`;
+
+function partsOf(sealed: string): { keyId: string; wrapped: Buffer; text: string } {
+  const [version, keyId, wrapped, text] = sealed.split(".");
+  if (version !== "v1" || keyId === undefined || wrapped === undefined || text === undefined)
+    throw new Error("Not a sealed value.");
+  return { keyId, wrapped: Buffer.from(wrapped, "base64url"), text };
+}
+
+function codeOf(key: Buffer, place: readonly (string | number)[], text: string): Buffer {
+  const signing = Buffer.from(hkdfSync("sha256", key, "", "sign", 32));
+  return createHmac("sha256", signing)
+    .update(JSON.stringify([place, text]))
+    .digest();
+}
+
 const DERIVED_BYTES = 24;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

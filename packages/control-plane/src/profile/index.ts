@@ -1,3 +1,2 @@
-export { createLoginTokens } from "./login-tokens.ts";
-export { createOwnTokens, type OwnTokens } from "./own-tokens.ts";
+export { createLoginTokens, createOwnTokens, type OwnTokens } from "./login-tokens.ts";
 export { type ProfileRouteDeps, profileRoutes } from "./routes.ts";

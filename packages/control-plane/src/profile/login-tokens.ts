@@ -1,10 +1,34 @@
+import { readScopes } from "@moorage/contract";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { deleteToken } from "./change-token.ts";
-import { makeToken } from "./create-token.ts";
+import { confirmToken, deleteToken, makeToken } from "./tokens.ts";
 import { findOwner, type Person } from "./owner.ts";
-import { findIssuedToken } from "./token-store.ts";
+import { findIssuedToken, listTokens, type TokenRow } from "./token-store.ts";
+
+export type OwnTokens = {
+  list(person: Person): Promise<TokenRow[]>;
+  /** A person signed in by password or passkey may grant every scope. Only this answer contains the full token. */
+  create(
+    person: Person,
+    newToken: { label: string; scopes: readonly string[]; expires: Date | null },
+  ): Promise<{ row: TokenRow; token: string }>;
+  /** For a few minutes the token may change who can act on the account. */
+  confirm(person: Person, id: number): Promise<TokenRow>;
+  revoke(person: Person, id: number): Promise<void>;
+};
+
+/** A person's tokens, for our pages: with the same rules as `/v4/profile/tokens`. */
+export const createOwnTokens = (deps: { db: Db; clock: Clock }): OwnTokens => ({
+  list: (person) => listTokens(deps.db, person),
+  create: (person, { label, scopes, expires }) =>
+    deps.db.transaction().execute(async (tx) => {
+      const newToken = { label, scopes: readScopes(scopes.join(" ")).scopes, expires };
+      return makeToken(tx, await findOwner(tx, person), newToken, deps.clock());
+    }),
+  confirm: async (person, id) => confirmToken(deps, await findOwner(deps.db, person), id),
+  revoke: async (person, id) => deleteToken(deps, await findOwner(deps.db, person), id),
+});
 
 type Login = {
   person: Person;

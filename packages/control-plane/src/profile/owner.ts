@@ -1,3 +1,4 @@
+import { recordChange, type RecordedChange } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
@@ -18,3 +19,13 @@ export async function findOwner(db: Db | Tx, person: Person, clientId: string | 
     .executeTakeFirstOrThrow(notFound);
   return { ...person, username, clientId };
 }
+
+/** A token of the user, or an app that they authorized. */
+type Change = RecordedChange & { of: { kind: "tokens" | "apps"; id: number; label: string } };
+
+export const recordTokenChange = (tx: Tx, by: Owner, { of, ...change }: Change): Promise<void> =>
+  recordChange(tx, by, {
+    ...change,
+    target: of.kind === "tokens" ? `token/${of.id}` : `app/${of.id}`,
+    entity: { id: of.id, label: of.label, type: "token", url: `/v4/profile/${of.kind}/${of.id}` },
+  });

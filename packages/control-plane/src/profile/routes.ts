@@ -16,17 +16,14 @@ import {
   viewProfileGrants,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { findLogin, listLoginPage, type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
+import { findLogin, listLoginPage } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
 import { viewGrants, viewOfLogin } from "#users/index.ts";
-import { findApp, listAppPage } from "./app-store.ts";
-import { deleteToken, updateToken } from "./change-token.ts";
-import { createToken } from "./create-token.ts";
-import { findOwnUser } from "./profile-store.ts";
-import { revokeApp } from "./revoke-app.ts";
+import { findApp, listAppPage, revokeApp } from "./apps.ts";
+import { createToken, deleteToken, updateToken } from "./tokens.ts";
 import { findToken, listTokenPage } from "./token-store.ts";
-import { updatePreferences } from "./update-preferences.ts";
-import { type ProfileDeps, updateProfile } from "./update-profile.ts";
+import { findOwnUser, type ProfileDeps, updatePreferences, updateProfile } from "./update-profile.ts";
 import { viewOfApp, viewOfProfile, viewOfToken } from "./view.ts";
 
 export type ProfileRouteDeps = RouteDeps & ProfileDeps & { publicUrl: string | undefined };

@@ -1,9 +1,8 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import type { Person } from "./owner.ts";
 
 /** The user's personal tokens, without those of apps. Expired tokens are included until they are deleted. */
@@ -57,11 +56,3 @@ export const findIssuedToken = (db: Db | Tx, issuedTo: string, hash: Buffer) =>
     .where("tokens.revoked_at", "is", null)
     .where("accounts.closed_at", "is", null)
     .executeTakeFirst();
-
-export const saveToken = (
-  tx: Tx,
-  by: Person,
-  id: number,
-  change: { label?: string; revoked_at?: Date },
-): Promise<unknown> =>
-  tx.updateTable("tokens").set(change).where("account_id", "=", by.accountId).where("id", "=", id).execute();

@@ -1,7 +1,7 @@
 import { type AuthorizedApp, type PersonalToken, type Profile, toTimestamp } from "@moorage/contract";
 import { thumbnailUrl } from "#oauth-clients/index.ts";
 import type { UserRow } from "#users/index.ts";
-import type { AppRow } from "./app-store.ts";
+import type { AppRow } from "./apps.ts";
 import type { TokenRow } from "./token-store.ts";
 
 export const viewOfProfile = (user: UserRow): Profile => ({

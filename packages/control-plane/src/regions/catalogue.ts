@@ -1,18 +1,49 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import { free, keepPrice, type Price, pricesAt } from "#metering/index.ts";
+import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
-/** What the operator offers: regions, plans, engine versions. Few rows, read by everybody. */
-export type Region = Awaited<ReturnType<ReturnType<typeof regions>["executeTakeFirstOrThrow"]>>;
+/** How long the offers are cached. */
+const KEPT_MS = 5_000;
+
+/** What the operator offers. Few rows, read by everybody. */
+export type Region = Awaited<ReturnType<ReturnType<typeof regionRows>["executeTakeFirstOrThrow"]>>;
 export type Plan = Selectable<Tables["plans"]>;
 export type EngineVersion = Selectable<Tables["engine_versions"]>;
+export type PricedPlan = Awaited<ReturnType<ReturnType<typeof pricedPlans>["executeTakeFirstOrThrow"]>>;
+export type EngineId = Pick<EngineVersion, "id" | "engine" | "version">;
+
+type ListRequest = { page: PageRequest; filter: Filter };
+
+export const findRegion = (db: Db | Tx, id: string): Promise<Region | undefined> =>
+  regionRows(db).where("regions.id", "=", id).executeTakeFirst();
+
+export const findPlan = (db: Db | Tx, id: string): Promise<Plan | undefined> =>
+  db.selectFrom("plans").selectAll().where("id", "=", id).executeTakeFirst();
+
+export const findEngineVersion = (db: Db | Tx, id: string): Promise<EngineVersion | undefined> =>
+  db.selectFrom("engine_versions").selectAll().where("id", "=", id).executeTakeFirst();
+
+export const listRegions = (db: Db | Tx): Promise<Region[]> => regionRows(db).orderBy("regions.id").execute();
+
+export const listPlans = (db: Db | Tx): Promise<Plan[]> =>
+  db.selectFrom("plans").selectAll().where("deprecated", "=", false).orderBy("disk_mb").orderBy("id").execute();
+
+export const listEngineVersions = (db: Db | Tx): Promise<EngineVersion[]> =>
+  db.selectFrom("engine_versions").selectAll().orderBy("id").execute();
+
+export const pageOfRegions = (db: Db, request: ListRequest) =>
+  listPage(regionRows(db), {
+    ...request,
+    columns: { country: sql.ref("regions.country") },
+    lastly: { by: "regions.id" },
+  });
 
 /** With the message of its outage, if any, and whether a host there accepts databases. */
-const regions = (db: Db | Tx) =>
+const regionRows = (db: Db | Tx) =>
   db
     .selectFrom("regions")
     .leftJoin("outages", "outages.region", "regions.id")
@@ -33,35 +64,15 @@ const regions = (db: Db | Tx) =>
 export const takesDatabases = ({ has_host, outage }: Pick<Region, "has_host" | "outage">): boolean =>
   has_host && outage === null;
 
-export const findRegion = (db: Db | Tx, id: string): Promise<Region | undefined> =>
-  regions(db).where("regions.id", "=", id).executeTakeFirst();
-export const findPlan = (db: Db | Tx, id: string): Promise<Plan | undefined> =>
-  db.selectFrom("plans").selectAll().where("id", "=", id).executeTakeFirst();
-export const findEngineVersion = (db: Db | Tx, id: string): Promise<EngineVersion | undefined> =>
-  db.selectFrom("engine_versions").selectAll().where("id", "=", id).executeTakeFirst();
+export const findPricedPlan = (db: Db, id: string, now: Date): Promise<PricedPlan | undefined> =>
+  pricedPlans(db, now).where("plans.id", "=", id).executeTakeFirst();
 
-export const listRegions = (db: Db | Tx): Promise<Region[]> => regions(db).orderBy("regions.id").execute();
-export const listPlans = (db: Db | Tx): Promise<Plan[]> =>
-  db.selectFrom("plans").selectAll().where("deprecated", "=", false).orderBy("disk_mb").orderBy("id").execute();
-export const listEngineVersions = (db: Db | Tx): Promise<EngineVersion[]> =>
-  db.selectFrom("engine_versions").selectAll().orderBy("id").execute();
-
-type ListRequest = { page: PageRequest; filter: Filter };
-
-export const pageOfRegions = (db: Db, request: ListRequest) =>
-  listPage(regions(db), {
-    ...request,
-    columns: { country: sql.ref("regions.country") },
-    lastly: { by: "regions.id" },
-  });
 export const pageOfPlans = (db: Db, request: ListRequest, now: Date) =>
   listPage(pricedPlans(db, now), {
     ...request,
     columns: { deprecated: sql.ref("plans.deprecated") },
     lastly: { by: "plans.id" },
   });
-export const findPricedPlan = (db: Db, id: string, now: Date): Promise<PricedPlan | undefined> =>
-  pricedPlans(db, now).where("plans.id", "=", id).executeTakeFirst();
 
 /** With the current price. The plan's own columns hold its first price, for the previous release. */
 export const pricedPlans = (db: Db | Tx, now: Date) =>
@@ -76,7 +87,17 @@ export const pricedPlans = (db: Db | Tx, now: Date) =>
       fn.coalesce("price.suspended_hourly_micros", val(0)).as("suspended_hourly_micros"),
       fn.coalesce(ref("price.suspended_monthly_micros"), val(0)).as("suspended_monthly_micros"),
     ]);
-export type PricedPlan = Awaited<ReturnType<ReturnType<typeof pricedPlans>["executeTakeFirstOrThrow"]>>;
+
+export const findEngineId = (db: Db, id: string): Promise<EngineId | undefined> =>
+  engineIds(db).where("id", "=", id).executeTakeFirst();
+
+export const pageOfEngineIds = (db: Db, request: ListRequest) =>
+  listPage(engineIds(db), {
+    ...request,
+    columns: { engine: sql.ref("engine"), version: sql.ref("version") },
+    lastly: { by: "id" },
+  });
+
 /** Each version that the operator offers, and its major version: `mysql/9` beside `mysql/9.7.4`. */
 const engineIds = (db: Db) =>
   db
@@ -96,15 +117,6 @@ const engineIds = (db: Db) =>
     )
     .selectFrom("engine_ids")
     .selectAll();
-export type EngineId = Pick<EngineVersion, "id" | "engine" | "version">;
-export const findEngineId = (db: Db, id: string): Promise<EngineId | undefined> =>
-  engineIds(db).where("id", "=", id).executeTakeFirst();
-export const pageOfEngineIds = (db: Db, request: ListRequest) =>
-  listPage(engineIds(db), {
-    ...request,
-    columns: { engine: sql.ref("engine"), version: sql.ref("version") },
-    lastly: { by: "id" },
-  });
 
 /** For the operator; each is repeatable by id. */
 export const saveRegion = (tx: Tx, region: Insertable<Tables["regions"]>): Promise<unknown> =>
@@ -113,6 +125,7 @@ export const saveRegion = (tx: Tx, region: Insertable<Tables["regions"]>): Promi
     .values(region)
     .onConflict((conflict) => conflict.column("id").doUpdateSet(region))
     .execute();
+
 /** The start time stays while the outage lasts, even if the message changes. */
 export const saveOutage = (tx: Tx, region: string, message: string, since: Date): Promise<unknown> =>
   tx
@@ -120,8 +133,10 @@ export const saveOutage = (tx: Tx, region: string, message: string, since: Date)
     .values({ region, message, since })
     .onConflict((conflict) => conflict.column("region").doUpdateSet({ message }))
     .execute();
+
 export const endOutage = (tx: Tx, region: string): Promise<unknown> =>
   tx.deleteFrom("outages").where("region", "=", region).execute();
+
 /** Without a price an existing plan keeps its own, and a new plan is free. */
 export async function savePlan(
   tx: Tx,
@@ -137,9 +152,37 @@ export async function savePlan(
     .execute();
   await keepPrice(tx, plan.id, price, now);
 }
+
 export const saveEngineVersion = (tx: Tx, version: EngineVersion): Promise<unknown> =>
   tx
     .insertInto("engine_versions")
     .values(version)
     .onConflict((conflict) => conflict.column("id").doUpdateSet(version))
     .execute();
+
+export type Offered = { regions: Region[]; plans: Plan[]; engineVersions: EngineVersion[] };
+export type Offers = {
+  /** At most five seconds old: an offer that the operator withdraws is available that much longer. */
+  recent(): Promise<Offered>;
+  /** Read from the database: for an offer that the cached one lacks. */
+  now(): Promise<Offered>;
+};
+
+/** What can be created, cached in memory: every create reads it, and only an operator changes it. */
+export function createOffers({ db, clock }: { db: Db; clock: Clock }): Offers {
+  let kept: { offered: Offered; until: number } | undefined;
+  const now = async (): Promise<Offered> => {
+    const [regions, plans, engineVersions] = await Promise.all([
+      listRegions(db),
+      listPlans(db),
+      listEngineVersions(db),
+    ]);
+    const offered = { regions, plans, engineVersions };
+    kept = { offered, until: clock().getTime() + KEPT_MS };
+    return offered;
+  };
+  return {
+    now,
+    recent: async () => (kept !== undefined && kept.until > clock().getTime() ? kept.offered : now()),
+  };
+}

@@ -1,4 +1,5 @@
 export {
+  createOffers,
   endOutage,
   type EngineId,
   type EngineVersion,
@@ -10,19 +11,20 @@ export {
   listEngineVersions,
   listPlans,
   listRegions,
-  type Plan,
+  type Offered,
+  type Offers,
   pageOfEngineIds,
   pageOfPlans,
   pageOfRegions,
-  type Region,
+  type Plan,
   type PricedPlan,
   pricedPlans,
+  type Region,
   saveEngineVersion,
   saveOutage,
   savePlan,
   saveRegion,
   takesDatabases,
 } from "./catalogue.ts";
-export { createOffers, type Offered, type Offers } from "./offers.ts";
 export { regionRoutes } from "./routes.ts";
 export { priceOf } from "./view.ts";

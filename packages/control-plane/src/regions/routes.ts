@@ -1,6 +1,6 @@
 import { listComputeTypes, listRegions, viewComputeType, viewRegion } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { type RouteDeps, route } from "#http/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { findPricedPlan, findRegion, pageOfPlans, pageOfRegions } from "./catalogue.ts";

@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
+import { trials } from "@moorage/testkit/turns.ts";
+import type { Visitor } from "@moorage/testkit/visitor.ts";
 import { TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import { newValkey } from "#testing/valkey.ts";
 import { newWorld } from "#testing/world.ts";
-import { createPasswords } from "./password.ts";
+import { createPasswords } from "./passwords.ts";
 import { createThrottle } from "./throttle.ts";
 
-const GUESSES = 1000;
+const GUESSES = trials({ short: 250, all: 1000 });
 const [ATTACKER, OWNER] = ["203.0.113.66", "198.51.100.7"];
 
 /**
@@ -19,8 +22,8 @@ async function newTarget() {
   const valkey = await newValkey();
   const compared = { count: 0 };
   const passwords = createPasswords();
-  const started = Date.now();
-  const now = (): number => started;
+  const limits = { now: Date.now() };
+  const now = (): number => limits.now;
   const auth = await newAuthServer(world, {
     throttle: createThrottle({ shared: await valkey.limits({ now }), log: createLog("test", "silent"), now }),
     passwords: {
@@ -43,6 +46,7 @@ async function newTarget() {
     auth,
     customer,
     compared,
+    limits,
     signIn,
     async [Symbol.asyncDispose]() {
       await auth[Symbol.asyncDispose]();
@@ -52,7 +56,7 @@ async function newTarget() {
   };
 }
 
-test("of 1,000 wrong passwords from one address five are checked, and the owner signs in from another", async () => {
+test(`of ${GUESSES} wrong passwords from one address five are checked, and the owner signs in from another`, async () => {
   await using target = await newTarget();
   const { world, auth, customer, compared, signIn } = target;
   const attacker = auth.visitor(ATTACKER);
@@ -95,7 +99,87 @@ test("of 1,000 wrong passwords from one address five are checked, and the owner 
   expect(others).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });
 
-test("of 1,000 wrong codes with the right password five are checked, and the owner signs in from another", async () => {
+const DEVICE = "moorage-device";
+const deviceOf = (visitor: Visitor): string => visitor.cookies().find(({ name }) => name === DEVICE)?.value ?? "";
+type Target = Awaited<ReturnType<typeof newTarget>>;
+
+/** One attempt in the name of the customer, by a browser that also sends this as its device. */
+async function attempt({ auth, customer }: Target, ip: string, password: string, device?: string): Promise<number> {
+  const visitor = auth.visitor(ip);
+  const page = await visitor.get("/security");
+  const cookies = visitor.cookies().map(({ name, value }) => `${name}=${value}`);
+  const cookie = [...cookies, ...(device === undefined ? [] : [`${DEVICE}=${device}`])].join("; ");
+  const fields = { ...visitor.form("/sign-in")?.hidden, name: customer.username, password };
+  return (await visitor.post(`${page.url.pathname}/sign-in`, fields, { cookie })).status;
+}
+
+/** Ten networks guess until a right password is not read either. */
+async function useUp(target: Target): Promise<void> {
+  for (let round = 0; round < 4; round++, target.limits.now += 10 * 60_000)
+    for (let n = 0; n < 50; n++) await attempt(target, `203.0.113.${100 + (n % 10)}`, "a guess");
+  target.limits.now -= 10 * 60_000;
+  expect(await attempt(target, "192.0.2.77", PASSWORD)).toBe(429);
+}
+
+test("ten networks use up a user's limit: the owner signs in from a known device, and a forged one gets no try", async () => {
+  await using target = await newTarget();
+  const { auth, customer, compared, signIn, world } = target;
+  const owner = await signIn(OWNER);
+  const device = deviceOf(owner.visitor);
+  const another = await world.customer();
+  await auth.setPassword(another);
+  const stranger = await signIn("203.0.113.100", another.username);
+  await useUp(target);
+  const before = compared.count;
+
+  expect(await attempt(target, "203.0.113.100", "a guess", randomBytes(32).toString("hex"))).toBe(429);
+  expect(await attempt(target, "203.0.113.100", "a guess", deviceOf(stranger.visitor))).toBe(429);
+  expect(compared.count).toBe(before);
+
+  // Without the session, in the same browser. From the network of an attacker, too.
+  await world.db.deleteFrom("auth_records").where("model", "=", "Session").execute();
+  await owner.visitor.get("/security");
+  const seen = await owner.visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
+  expect(seen.url.pathname).toBe("/security");
+  // A wrong password is wrong there as well, and the secret is another with each sign-in.
+  const next = deviceOf(owner.visitor);
+  expect(next).not.toBe(device);
+  expect(await attempt(target, OWNER, PASSWORD, device)).toBe(429);
+  const guesses = [];
+  for (let n = 0; n < 8; n++) guesses.push(await attempt(target, "203.0.113.101", "a guess", next));
+  expect(guesses).toEqual([400, 400, 400, 400, 400, 429, 429, 429]);
+});
+
+test("signing out everywhere and a new password end devices; a known device still needs the second factor", async () => {
+  await using target = await newTarget();
+  const { world, customer, limits, signIn } = target;
+  const [first, second] = [await signIn(OWNER), await signIn("198.51.100.8")];
+  await useUp(target);
+
+  await second.visitor.get("/security");
+  const password = "four quiet boats at dawn";
+  await second.visitor.submit("/security/password", { password, again: password });
+  expect(await attempt(target, OWNER, password, deviceOf(first.visitor))).toBe(429);
+  const kept = deviceOf(second.visitor);
+  expect(await attempt(target, OWNER, "a guess", kept)).toBe(400);
+  await second.visitor.get("/security");
+  await second.visitor.submit("/security/sign-out-everywhere");
+  expect(await attempt(target, OWNER, password, kept)).toBe(429);
+
+  limits.now += 86_400_000;
+  const again = target.auth.visitor(OWNER);
+  await again.get("/security");
+  await again.submit("/sign-in", { name: customer.username, password });
+  const { body } = await customer.post<{ secret: string }>("/v4/profile/tfa-enable", {});
+  const tfa_code = new TOTP({ secret: body.secret }).generate({ timestamp: world.time.now.getTime() });
+  await customer.post("/v4/profile/tfa-enable-confirm", { tfa_code });
+  await world.db.deleteFrom("auth_records").where("model", "=", "Session").execute();
+  await again.get("/security");
+  const half = await again.submit("/sign-in", { name: customer.username, password });
+  expect(half.html).toContain("Second step");
+});
+
+test(`of ${GUESSES} wrong codes with the right password five are checked, and the owner signs in from another`, async () => {
   await using target = await newTarget();
   const { world, customer, signIn } = target;
   const codeAt = (secret: string, seconds: number): string =>

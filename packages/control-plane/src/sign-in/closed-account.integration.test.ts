@@ -1,8 +1,8 @@
+import type { Visitor } from "@moorage/testkit/visitor.ts";
 import { expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
-import type { Visitor } from "#testing/visitor.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createPasswordLinks } from "./password-links.ts";
+import { createPasswordLinks } from "./choose-password.ts";
 
 type Person = { accountId: number; userId: number };
 

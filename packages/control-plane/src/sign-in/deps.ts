@@ -1,11 +1,11 @@
 import type { Interactions } from "#auth/index.ts";
-import type { Mails } from "#mail/index.ts";
+import type { Notices } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import type { OwnTokens } from "#profile/index.ts";
-import type { FormTokens } from "./form-tokens.ts";
-import type { Passwords } from "./password.ts";
+import type { FormTokens } from "./http.ts";
+import type { Passwords } from "./passwords.ts";
 import type { Throttle } from "./throttle.ts";
 import type { Person } from "./user-store.ts";
 
@@ -13,7 +13,7 @@ export type SignInDeps = {
   db: Db;
   clock: Clock;
   sealer: Sealer;
-  mails: Mails;
+  mails: Notices;
   throttle: Throttle;
   passwords: Passwords;
   interactions: Interactions;

@@ -1,15 +1,16 @@
 import type { FastifyInstance } from "fastify";
-import { assetRoutes } from "./assets.ts";
+import { addressRoutes } from "./address-routes.ts";
 import type { SignInDeps } from "./deps.ts";
 import { answerWithPages, readForms } from "./http.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
+import { assetRoutes } from "./pages/assets.ts";
 import { passwordRoutes } from "./password-routes.ts";
 import { securityRoutes } from "./security-routes.ts";
 
 export type { SignInDeps } from "./deps.ts";
-export { createFormTokens, type FormTokens } from "./form-tokens.ts";
-export { createPasswords, type Passwords } from "./password.ts";
-export { createPasswordLinks } from "./password-links.ts";
+export { createFormTokens, type FormTokens } from "./http.ts";
+export { createPasswords, type Passwords } from "./passwords.ts";
+export { createPasswordLinks } from "./choose-password.ts";
 export { deviceSignedInPage, userCodePage } from "./pages/command-line-pages.ts";
 export { errorPage, signedOutPage, signOutPage } from "./pages/message-pages.ts";
 export { tfaRoutes } from "./tfa-routes.ts";
@@ -24,6 +25,7 @@ export function signInPages(app: FastifyInstance, deps: SignInDeps): void {
     assetRoutes(pages);
     interactionRoutes(pages, deps);
     passwordRoutes(pages, deps);
+    addressRoutes(pages, deps);
     securityRoutes(pages, deps);
   });
 }

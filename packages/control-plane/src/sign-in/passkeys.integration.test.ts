@@ -1,7 +1,7 @@
+import { newAuthenticator } from "@moorage/testkit/authenticator.ts";
+import type { Visitor } from "@moorage/testkit/visitor.ts";
 import { expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
-import { newAuthenticator } from "#testing/authenticator.ts";
-import type { Visitor } from "#testing/visitor.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 type Creation = { challenge: string; user: { id: string } };

@@ -6,13 +6,17 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
+import type { Selectable } from "kysely";
 import { recordLogin } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
 import { recordRefusal, type Wait } from "./check-password.ts";
 import type { SignInDeps } from "./deps.ts";
-import { deletePasskey, findPasskey, listPasskeys, type PasskeyRow, savePasskey, usePasskey } from "./passkey-store.ts";
-import { saveRecord, takeRecord } from "./record-store.ts";
 import { recordSignInChange } from "./record-change.ts";
+import { saveRecord, takeRecord } from "./record-store.ts";
 import { findUser, lockUser, type Person, personOf, type UserRow } from "./user-store.ts";
+
+type PasskeyRow = Selectable<Tables["passkeys"]>;
 
 type PasskeyDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails" | "throttle" | "authUrl">;
 
@@ -21,17 +25,6 @@ const CHALLENGE_MINUTES = 5;
 const ALGORITHMS = [-8, -7, -257];
 /** More than anybody has devices. */
 export const MOST_PASSKEYS = 20;
-
-const siteOf = ({ authUrl }: PasskeyDeps) => ({ rpID: new URL(authUrl).hostname, origin: new URL(authUrl).origin });
-
-/** A challenge is valid once, for the interaction or session that it was created for. */
-const keepChallenge = (deps: PasskeyDeps, challenge: string, of: string): Promise<void> =>
-  saveRecord(deps.db, deps, { model: "Challenge", key: challenge, minutes: CHALLENGE_MINUTES, payload: { of } });
-
-const useChallenge =
-  (deps: PasskeyDeps, of: string) =>
-  async (challenge: string): Promise<boolean> =>
-    (await takeRecord(deps.db, deps, { model: "Challenge", key: challenge }))?.payload.of === of;
 
 /**
  * For `navigator.credentials.create`. The authenticator stores the user's handle, and requires a fingerprint or PIN.
@@ -158,3 +151,67 @@ async function answers(
 
 /** The user handle that an authenticator stores. It is meaningless to others. */
 const handleOf = ({ account_id, id }: UserRow): string => `${account_id}.${id}`;
+
+const siteOf = ({ authUrl }: PasskeyDeps) => ({ rpID: new URL(authUrl).hostname, origin: new URL(authUrl).origin });
+
+/** A challenge is valid once, for the interaction or session that it was created for. */
+const keepChallenge = (deps: PasskeyDeps, challenge: string, of: string): Promise<void> =>
+  saveRecord(deps.db, deps, { model: "Challenge", key: challenge, minutes: CHALLENGE_MINUTES, payload: { of } });
+
+const useChallenge =
+  (deps: PasskeyDeps, of: string) =>
+  async (challenge: string): Promise<boolean> =>
+    (await takeRecord(deps.db, deps, { model: "Challenge", key: challenge }))?.payload.of === of;
+
+export const listPasskeys = (db: Db | Tx, { accountId, userId }: Person): Promise<PasskeyRow[]> =>
+  db
+    .selectFrom("passkeys")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .orderBy("id")
+    .execute();
+
+/** False: the credential is registered already. */
+async function savePasskey(tx: Tx, passkey: Omit<PasskeyRow, "id" | "used_at">): Promise<boolean> {
+  const saved = await tx
+    .insertInto("passkeys")
+    .values({ ...passkey, used_at: null })
+    .onConflict((conflict) => conflict.column("credential_id").doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  return saved !== undefined;
+}
+
+async function deletePasskey(tx: Tx, { accountId, userId }: Person, id: number): Promise<boolean> {
+  const deleted = await tx
+    .deleteFrom("passkeys")
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .where("id", "=", id)
+    .returning("id")
+    .executeTakeFirst();
+  return deleted !== undefined;
+}
+
+/** Credential ids are globally unique; the row says whose it is. */
+const findPasskey = (db: Db, credentialId: Buffer): Promise<PasskeyRow | undefined> =>
+  db.selectFrom("passkeys").selectAll().where("credential_id", "=", credentialId).executeTakeFirst();
+
+/**
+ * A counter that does not grow means a cloned authenticator or a replay; many authenticators do not count and always
+ * send 0.
+ */
+async function usePasskey(db: Db, { account_id, id }: PasskeyRow, counter: number, now: Date): Promise<boolean> {
+  const used = await db
+    .updateTable("passkeys")
+    .set({ counter, used_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .where(({ or, eb, and, val }) =>
+      or([eb("counter", "<", counter), and([eb("counter", "=", 0), eb(val(counter), "=", 0)])]),
+    )
+    .returning("id")
+    .executeTakeFirst();
+  return used !== undefined;
+}

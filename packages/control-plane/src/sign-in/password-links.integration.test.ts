@@ -3,9 +3,9 @@ import { createLog } from "#platform/log.ts";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import { newValkey } from "#testing/valkey.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { createPasswordLinks } from "./choose-password.ts";
 import { texts as pageTexts } from "./pages/texts.ts";
-import { createPasswordLinks } from "./password-links.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./rules/texts.ts";
 import { createThrottle } from "./throttle.ts";
 
 type Person = { accountId: number; userId: number };

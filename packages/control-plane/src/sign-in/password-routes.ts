@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { chooseByLink } from "./choose-password.ts";
+import { chooseByLink, findLink } from "./choose-password.ts";
 import type { SignInDeps } from "./deps.ts";
-import { formOf, sendPage, sendTooMany } from "./http.ts";
+import { formOf, sendFaults, sendPage, sendTooMany } from "./http.ts";
+import { linkCookie } from "./secret-cookie.ts";
 import {
   choosePasswordPage,
   deadLinkPage,
@@ -9,14 +10,14 @@ import {
   forgotPage,
   passwordChosenPage,
 } from "./pages/password-pages.ts";
-import { findLink, isLinkSecret } from "./password-links.ts";
-import { texts } from "./texts.ts";
+import { texts as pageTexts } from "./pages/texts.ts";
+import { texts } from "./rules/texts.ts";
 import { findUser } from "./user-store.ts";
 
 /** Requesting a link, and choosing a password with it. */
 export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { db, clock, throttle, mails, formTokens, interactions } = deps;
-  const cookie = linkCookie(deps.authUrl);
+  const cookie = linkCookie(deps.authUrl, "moorage_link");
 
   app.get("/forgot", async (_request, reply) => sendPage(reply, forgotPage({ token: formTokens.make("forgot", "") })));
 
@@ -32,7 +33,7 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
   // The secret moves from the address into a cookie: addresses are kept in histories and visible on screens.
   app.get<{ Params: { secret: string } }>("/password/:secret", { logLevel: "silent" }, async ({ params }, reply) =>
     reply
-      .header("set-cookie", cookie.set(isLinkSecret(params.secret) ? params.secret : ""))
+      .header("set-cookie", cookie.set(params.secret))
       .header("cache-control", "no-store")
       .header("referrer-policy", "no-referrer")
       .redirect("/password", 303),
@@ -61,8 +62,8 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
     if (chosen.outcome === "nobody") return refuseLink(request, reply);
     if (chosen.outcome === "fault") {
       const token = formTokens.make(made.for, made.of);
-      const fault = chosen.fault.text;
-      return sendPage(reply.status(400), choosePasswordPage({ token, username: user.username, fault }));
+      const page = choosePasswordPage({ token, username: user.username, fault: chosen.fault.text });
+      return sendFaults(reply, [chosen.fault], page);
     }
     reply.header("set-cookie", cookie.clear);
     return sendPage(
@@ -74,26 +75,8 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const refuseLink = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const seconds = await throttle.take({ at: "link", ip: request.ip });
     if (seconds > 0) return sendTooMany(reply, seconds, "/forgot");
-    return sendPage(reply.status(400).header("set-cookie", cookie.clear), deadLinkPage());
+    return sendFaults(reply.header("set-cookie", cookie.clear), [pageTexts.linkInvalid()], deadLinkPage());
   };
 }
 
 const LONGEST_NAME = 200;
-
-/** Lax: people come here from their mail, which is another site. */
-function linkCookie(authUrl: string) {
-  const secure = new URL(authUrl).protocol === "https:";
-  const name = secure ? "__Host-moorage_link" : "moorage_link";
-  const flags = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
-  return {
-    set: (secret: string): string => `${name}=${secret}; Max-Age=3600; ${flags}`,
-    clear: `${name}=; Max-Age=0; ${flags}`,
-    read: ({ headers }: FastifyRequest): string | undefined => {
-      const value = (headers.cookie ?? "")
-        .split(/; */)
-        .find((each) => each.startsWith(`${name}=`))
-        ?.slice(name.length + 1);
-      return value !== undefined && isLinkSecret(value) ? value : undefined;
-    },
-  };
-}

@@ -1,7 +1,7 @@
 import type { EventAction } from "@moorage/contract";
 import { emit } from "#events/index.ts";
 import type { NoticeOf } from "#mail/index.ts";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { SignInDeps } from "./deps.ts";
 import type { UserRow } from "./user-store.ts";
@@ -11,6 +11,7 @@ const changes = {
   tfa_enabled: { event: "tfa_enabled", notice: "tfa_enabled" },
   tfa_disabled: { event: "tfa_disabled", notice: "tfa_disabled" },
   password_chosen: { event: "password_reset", notice: "password_changed" },
+  address_changed: { event: "user_update", notice: "address_changed" },
   passkey_added: { event: undefined, notice: "passkey_added" },
   passkey_removed: { event: undefined, notice: "passkey_removed" },
 } as const satisfies Record<string, { event: EventAction | undefined; notice: NoticeOf }>;
@@ -19,14 +20,18 @@ const changes = {
 export async function recordSignInChange(
   tx: Tx,
   { clock, mails }: Pick<SignInDeps, "clock" | "mails">,
-  { account_id: accountId, id, username, email }: UserRow,
+  user: UserRow,
   change: keyof typeof changes,
   by?: "operator",
 ): Promise<void> {
+  const { account_id: accountId, id, username, email } = user;
   const { event, notice } = changes[change];
   const at = clock();
   await audit(tx, { at, account: accountId, actor: by ?? username, action: change, target: `user/${id}` });
-  await mails.notice(tx, { email, username, what: notice });
+  // A user without a password never accepted an invitation: the address may be a stranger's. The first password follows
+  // from a link.
+  const isConfirmed = user.password_hash !== null || change === "password_chosen";
+  if (isConfirmed) await mails.notice(tx, { email, username, what: notice });
   if (event === undefined) return;
   await emit(tx, {
     accountId,

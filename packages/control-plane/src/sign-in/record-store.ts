@@ -1,3 +1,4 @@
+import { recordPlace, rewriteSealedRecord, saveSealedRecord, takeSealedRecord } from "#auth/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
@@ -6,12 +7,10 @@ import type { Person } from "./user-store.ts";
 
 /** Short-lived state of sign-ins. It is stored and swept with the records of the authorization server. */
 export type RecordDeps = { clock: Clock; sealer: Sealer };
-type Payloads = { SignIn: { tries: number }; Challenge: { of: string } };
+type Payloads = { SignIn: { tries: number }; Challenge: { of: string }; Device: Record<string, never> };
 type Model = keyof Payloads;
 type Named<M extends Model> = { model: M; key: string };
 type Found<M extends Model> = { person: Person | undefined; payload: Payloads[M] };
-
-const placeOf = (model: Model, hash: Buffer) => ["auth_records", model, hash.toString("hex")] as const;
 
 /** Replaces a record with the same key. */
 export async function saveRecord<M extends Model>(
@@ -19,18 +18,13 @@ export async function saveRecord<M extends Model>(
   { clock, sealer }: RecordDeps,
   { model, key, person, minutes, payload }: Named<M> & { person?: Person; minutes: number; payload: Payloads[M] },
 ): Promise<void> {
-  const hash = sha256(key);
-  const row = {
-    account_id: person?.accountId ?? null,
-    user_id: person?.userId ?? null,
-    payload: sealer.seal(placeOf(model, hash), JSON.stringify(payload)),
-    expires_at: new Date(clock().getTime() + minutes * 60_000),
-  };
-  await db
-    .insertInto("auth_records")
-    .values({ model, key_sha256: hash, app_grant_id: null, uid_sha256: null, consumed_at: null, ...row })
-    .onConflict((conflict) => conflict.columns(["model", "key_sha256"]).doUpdateSet(row))
-    .execute();
+  await saveSealedRecord(db, {
+    model,
+    key,
+    person,
+    payload: sealer.seal(recordPlace(model, sha256(key)), JSON.stringify(payload)),
+    expiresAt: new Date(clock().getTime() + minutes * 60_000),
+  });
 }
 
 const opened = <M extends Model>(
@@ -41,7 +35,7 @@ const opened = <M extends Model>(
 ): Found<M> => ({
   person:
     row.account_id === null || row.user_id === null ? undefined : { accountId: row.account_id, userId: row.user_id },
-  payload: JSON.parse(sealer.open(placeOf(model, hash), row.payload)) as Payloads[M],
+  payload: JSON.parse(sealer.open(recordPlace(model, hash), row.payload)) as Payloads[M],
 });
 
 export async function findRecord<M extends Model>(
@@ -68,13 +62,8 @@ export async function rewriteRecord<M extends Model>(
   { sealer }: RecordDeps,
   { model, key, payload }: Named<M> & { payload: Payloads[M] },
 ): Promise<void> {
-  const hash = sha256(key);
-  await tx
-    .updateTable("auth_records")
-    .set({ payload: sealer.seal(placeOf(model, hash), JSON.stringify(payload)) })
-    .where("model", "=", model)
-    .where("key_sha256", "=", hash)
-    .execute();
+  const sealed = sealer.seal(recordPlace(model, sha256(key)), JSON.stringify(payload));
+  await rewriteSealedRecord(tx, { model, key }, sealed);
 }
 
 /** Works once: of two concurrent callers, one gets it. */
@@ -83,12 +72,6 @@ export async function takeRecord<M extends Model>(
   { clock, sealer }: RecordDeps,
   { model, key }: Named<M>,
 ): Promise<Found<M> | undefined> {
-  const hash = sha256(key);
-  const row = await db
-    .deleteFrom("auth_records")
-    .where("model", "=", model)
-    .where("key_sha256", "=", hash)
-    .returning(["account_id", "user_id", "payload", "expires_at"])
-    .executeTakeFirst();
-  return row === undefined || row.expires_at <= clock() ? undefined : opened(sealer, model, hash, row);
+  const row = await takeSealedRecord(db, { model, key });
+  return row === undefined || row.expires_at <= clock() ? undefined : opened(sealer, model, sha256(key), row);
 }

@@ -1,10 +1,10 @@
+import type { Seen, Visitor } from "@moorage/testkit/visitor.ts";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
-import type { Seen, Visitor } from "#testing/visitor.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./rules/texts.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 const WRONG = texts.passwordWrong().text;

@@ -1,6 +1,7 @@
 import { confirmTfa, disableTfa, enableTfa, toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { type RouteDeps, route } from "#http/index.ts";
+import { type Principal } from "#identity/index.ts";
 import { confirmTwoFactor, disableTwoFactor, offerTwoFactor, type TwoFactorDeps } from "./two-factor.ts";
 
 /** Two-factor sign-in in the tenant API. */

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./rules/texts.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 const codeOf = (secret: string, at: Date, seconds = 0): string =>
@@ -38,7 +38,23 @@ test("a secret is offered for an hour, confirmed by a code, and the scratch code
     ["tfa_enabled", "user"],
   ]);
   expect((await world.audit()).map(({ action }) => action)).toContain("tfa_enabled");
-  expect(await world.db.selectFrom("mails").selectAll().execute()).toHaveLength(1);
+});
+
+test("a user with a password is notified of each change, and one who never accepted an invitation is not", async () => {
+  await using world = await newWorld();
+  const [accepted, invited] = [await world.customer(), await world.customer()];
+  await world.db.updateTable("users").set({ password_hash: "x" }).where("id", "=", accepted.userId).execute();
+  const mails = async () => (await world.db.selectFrom("mails").selectAll().execute()).length;
+  const turnOnAndOff = async (customer: Customer) => {
+    const tfa_code = codeOf(await offered(customer), world.time.now);
+    expect((await customer.post("/v4/profile/tfa-enable-confirm", { tfa_code })).status).toBe(200);
+    expect((await customer.post("/v4/profile/tfa-disable", {})).status).toBe(200);
+  };
+
+  await turnOnAndOff(invited);
+  expect(await mails()).toBe(0);
+  await turnOnAndOff(accepted);
+  expect(await mails()).toBe(2);
 });
 
 test("neither the secret nor a scratch code is in the database", async () => {

@@ -1,6 +1,6 @@
-import { type Budgets, createBudgets } from "#platform/limits/budgets.ts";
 import { networkOf } from "#platform/limits/caller.ts";
 import { intervalMs, type Limit } from "#platform/limits/gcra.ts";
+import { type Budgets, createBudgets } from "#platform/limits/rate-limiter.ts";
 import type { SharedLimits } from "#platform/limits/shared-limits.ts";
 import type { Log } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
@@ -8,12 +8,12 @@ import { sha256 } from "#platform/sha256.ts";
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-type Budget = { pair?: Limit; network: Limit; who?: Limit };
+type Budget = { pair?: Limit; network?: Limit; who?: Limit };
 
 /**
  * Limits of attempts: per network and user, per network, and per user. The budget of a pair refills more slowly than
  * that of the user, and an attempt refused by one budget is taken from none: no single network can use up a user's
- * budget, so the owner can still sign in from elsewhere.
+ * budget. Some networks together can; a device in which the user has signed in before has a budget of its own.
  */
 const budgets = {
   password: {
@@ -27,6 +27,9 @@ const budgets = {
     network: { requests: 30, perSeconds: 10 * MINUTE },
     who: { requests: 20, perSeconds: 2 * HOUR },
   },
+  // `who` is the secret of a device.
+  passwordOnDevice: { who: { requests: 5, perSeconds: 10 * MINUTE } },
+  codeOnDevice: { who: { requests: 5, perSeconds: 50 * MINUTE } },
   passkey: { network: { requests: 30, perSeconds: 10 * MINUTE } },
   // Each stores a row for minutes.
   challenge: { network: { requests: 100, perSeconds: 10 * MINUTE } },
@@ -47,7 +50,7 @@ const budgets = {
   refusedRecord: { network: { requests: 60, perSeconds: MINUTE } },
 } as const satisfies Record<string, Budget>;
 
-/** `who` is a user's name as typed, or an id. */
+/** `who` is a user's name as typed, an id, or a secret. */
 export type Attempt = { at: keyof typeof budgets; ip: string; who?: string };
 
 export type Throttle = {
@@ -84,6 +87,22 @@ export function createThrottle(deps: { shared: SharedLimits; log: Log; now?: () 
   };
 }
 
+/**
+ * The attempt that is allowed: of the device's own budget, or of those that everybody has. So a device of the user is not
+ * blocked by attempts from elsewhere, and somebody who has stolen its secret cannot block it either.
+ */
+export async function takeAttempt(
+  throttle: Pick<Throttle, "take">,
+  attempt: Attempt & { at: "password" | "code" },
+  device: string | undefined,
+): Promise<{ seconds: number; attempt: Attempt }> {
+  if (device === undefined) return { seconds: await throttle.take(attempt), attempt };
+  const own: Attempt = { at: `${attempt.at}OnDevice`, ip: attempt.ip, who: device };
+  const wait = await throttle.take(own);
+  if (wait === 0) return { seconds: 0, attempt: own };
+  return { seconds: Math.min(wait, await throttle.take(attempt)), attempt };
+}
+
 /** For tests of other things. */
 export const createNoThrottle = (): Throttle => ({ take: async () => 0, refund: async () => {}, close: () => {} });
 
@@ -96,7 +115,7 @@ function cellsOf({ at, ip, who }: Attempt): { of: keyof Budget; key: string; lim
   const key = (...parts: string[]): string => ["{sign-in}", at, ...parts].join(":");
   return [
     ...(pair === undefined || name === undefined ? [] : [{ of: "pair" as const, key: key(name, from), limit: pair }]),
-    { of: "network" as const, key: key("from", from), limit: network },
+    ...(network === undefined ? [] : [{ of: "network" as const, key: key("from", from), limit: network }]),
     ...(anywhere === undefined || name === undefined ? [] : [{ of: "who" as const, key: key(name), limit: anywhere }]),
   ];
 }

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { newAuthServer } from "#testing/auth-server.ts";
 import { newWorld } from "#testing/world.ts";
-import { createPasswords, type Passwords } from "./password.ts";
+import { createPasswords, type Passwords } from "./passwords.ts";
 
 const PAIRS = Number(process.env["MOORAGE_TIMING_PAIRS"] ?? 100);
 const isWhole = PAIRS >= 2000;

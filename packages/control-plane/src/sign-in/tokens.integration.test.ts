@@ -2,7 +2,7 @@ import type { PersonalToken } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./rules/texts.ts";
 
 let world: World;
 let auth: AuthServer;
@@ -95,6 +95,42 @@ test("ten minutes after signing in the password is required again to create or r
     expect(await tokensOf(customer)).toHaveLength(1);
   } finally {
     world.time.now = before;
+  }
+});
+
+test("a token that its user confirms may manage users for ten minutes; confirming requires a recent sign-in", async () => {
+  const { customer, visitor } = await signedIn(await world.customer({ scopes: ["account:read_write"] }));
+  const invite = (username: string) =>
+    customer.post("/v4/account/users", { username, email: "guest@harbour.example", restricted: true });
+  expect(await invite("guest-zero")).toMatchObject({ status: 401 });
+  const path = `/security/tokens/${(await tokensOf(customer))[0]?.id}/confirm`;
+  const before = world.time.now;
+  const after = (minutes: number): void => {
+    world.time.now = new Date(before.getTime() + minutes * 60_000);
+  };
+  try {
+    await visitor.get("/security");
+    after(11);
+    expect((await visitor.submit(path)).url.pathname).toMatch(/^\/interaction\//);
+    expect(await invite("guest-one")).toMatchObject({ status: 401 });
+
+    after(0);
+    await visitor.get("/security");
+    const seen = await visitor.submit(path);
+    expect(seen.html).toContain(texts.tokenConfirmed({ label: "test", minutes: 10 }).text.split(",")[0]);
+    expect(await invite("guest-two")).toMatchObject({ status: 200 });
+    after(10);
+    expect(await invite("guest-three")).toMatchObject({ status: 401 });
+  } finally {
+    world.time.now = before;
+  }
+  expect(await eventsOf(customer)).toEqual(["token_update", "user_create"]);
+});
+
+test("there is nothing to confirm for a token with every scope, or with none for the account", async () => {
+  for (const scopes of [["*"], ["databases:read_write"]]) {
+    const { visitor } = await signedIn(await world.customer({ scopes }));
+    expect((await visitor.get("/security")).html).not.toContain("/confirm");
   }
 });
 

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
+import { tfaSecretPlace } from "#identity/index.ts";
+import type { Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
+import type { Person } from "./user-store.ts";
 
 const PERIOD_SECONDS = 30;
 /** Clocks differ, and people type slowly: the previous and the next step count too. */
@@ -37,3 +40,8 @@ export const newScratchCodes = (): string[] =>
 
 /** In upper or lower case, with or without dashes. With 80 bits they cannot be guessed from a hash. */
 export const hashOfScratchCode = (typed: string): Buffer => sha256(typed.toUpperCase().replaceAll(/[^A-Z2-7]/g, ""));
+
+export const sealSeed = (sealer: Sealer, person: Person, seed: string): string =>
+  sealer.seal(tfaSecretPlace(person), seed);
+export const openSeed = (sealer: Sealer, person: Person, sealed: string): string =>
+  sealer.open(tfaSecretPlace(person), sealed);

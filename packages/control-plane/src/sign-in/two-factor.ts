@@ -1,12 +1,12 @@
+import { saveSignIn } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { SignInDeps } from "./deps.ts";
-import { openSeed, sealSeed } from "./seed.ts";
 import { recordSignInChange } from "./record-change.ts";
-import { texts } from "./texts.ts";
-import { hashOfScratchCode, newScratchCodes, newSeed, stepOf } from "./totp.ts";
-import { lockUser, type Person, personOf, replaceScratchCodes, saveSignIn, type UserRow } from "./user-store.ts";
+import { texts } from "./rules/texts.ts";
+import { hashOfScratchCode, newScratchCodes, newSeed, openSeed, sealSeed, stepOf } from "./totp.ts";
+import { lockUser, type Person, personOf, replaceScratchCodes, type UserRow } from "./user-store.ts";
 
 export type TwoFactorDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails">;
 

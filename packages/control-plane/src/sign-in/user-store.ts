@@ -50,46 +50,6 @@ export const lockUser = (tx: Tx, { accountId, userId }: Person): Promise<UserRow
     .forUpdate("users")
     .executeTakeFirst();
 
-type SignInColumns = Pick<
-  Selectable<Tables["users"]>,
-  | "password_hash"
-  | "password_set_at"
-  | "tfa_secret"
-  | "tfa_enabled_at"
-  | "tfa_last_step"
-  | "tfa_offered_secret"
-  | "tfa_offered_until"
->;
-
-export async function saveSignIn(tx: Tx, { accountId, userId }: Person, change: Partial<SignInColumns>): Promise<void> {
-  await tx.updateTable("users").set(change).where("account_id", "=", accountId).where("id", "=", userId).execute();
-}
-
-/** Only if the password is unchanged: the user may have chosen a new one meanwhile. */
-export async function replaceHash(db: Db, { accountId, userId }: Person, from: string, to: string): Promise<void> {
-  await db
-    .updateTable("users")
-    .set({ password_hash: to })
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
-    .where("password_hash", "=", from)
-    .execute();
-}
-
-/** Whether this step is used for the first time. Of two concurrent callers, one gets true. */
-export async function useStep(db: Db | Tx, { accountId, userId }: Person, step: number): Promise<boolean> {
-  const used = await db
-    .updateTable("users")
-    .set({ tfa_last_step: step })
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
-    .where("tfa_secret", "is not", null)
-    .where(({ or, eb }) => or([eb("tfa_last_step", "is", null), eb("tfa_last_step", "<", step)]))
-    .returning("id")
-    .executeTakeFirst();
-  return used !== undefined;
-}
-
 export async function useScratchCode(
   db: Db | Tx,
   { accountId, userId }: Person,

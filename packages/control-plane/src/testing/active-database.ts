@@ -72,10 +72,13 @@ export async function reportMembers(world: World, hosts: readonly Host[]): Promi
     ? [nodes, nodes, nodes]
     : [nodes];
   for (const node of rounds.flat()) {
+    const host = hosts.find(({ id }) => id === node.host_id);
+    // Not one of these: its member is not up for the others either.
+    if (host === undefined) continue;
     const spec = node.desired_spec as NodeSpec;
     const state = spec.tombstone !== undefined ? "gone" : spec.power === "off" ? "stopped" : "running";
     const { state: instead = state, ...reported } = simulateMember(spec);
-    await hosts.find(({ id }) => id === node.host_id)?.report(spec, instead, reported);
+    await host.report(spec, instead, { ...(spec.data && { timeline: spec.data.timeline }), ...reported });
   }
 }
 

@@ -6,8 +6,8 @@ import { startObjectStore } from "./object-store.ts";
 import { newWorld, type World } from "./world.ts";
 
 /** A world with a real object store and a gateway, and a database whose host archives it as an agent does. */
-export async function archiveWorld() {
-  const [world, store] = await Promise.all([newWorld(), startObjectStore()]);
+export async function archiveWorld(options: Parameters<typeof startObjectStore>[0] = {}) {
+  const [world, store] = await Promise.all([newWorld(), startObjectStore(options)]);
   const gateway = await startGateway(world, store);
   return {
     world,
@@ -51,7 +51,7 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
   /** With upload addresses from the gateway, as a host does. */
   const upload = async (name: string, body: string): Promise<void> => {
     const { body: given } = await call<UploadsReply>("/v1/uploads", { timeline, names: [name] });
-    const { status } = await fetch(given.urls[0] as string, { method: "PUT", body });
+    const { status } = await fetch(given.urls[0] as string, { method: "PUT", body, headers: given.headers ?? {} });
     if (status !== 200) throw new Error(`The object store answered ${status}.`);
   };
   const reportArchived = (archived: object) =>

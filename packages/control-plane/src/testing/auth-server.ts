@@ -1,14 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { rateLimitsOf, readConfig } from "#platform/config.ts";
-import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
+import { readSettings } from "@moorage/contract/settings";
+import { freePort } from "@moorage/testkit/free-port.ts";
+import { newVisitor } from "@moorage/testkit/visitor.ts";
+import { rateLimitSettings, rateLimitsOf } from "#platform/limits/settings.ts";
+import { createNoRateLimiter, type RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createNoThrottle, createPasswords, type Passwords, type Throttle } from "#sign-in/index.ts";
 import { createAuthServer } from "../auth.ts";
-import { freePort } from "./free-port.ts";
-import { newVisitor } from "./visitor.ts";
 import type { World } from "./world.ts";
 
-type Settings = { throttle?: Throttle; passwords?: Passwords; publicUrl?: string; port?: number };
+type Settings = {
+  throttle?: Throttle;
+  passwords?: Passwords;
+  publicUrl?: string;
+  port?: number;
+  limiter?: RateLimiter;
+};
 
 export const PASSWORD = "three quiet boats at dusk";
 /** Hashing takes time, and most tests do not test it: all users share one hash. */
@@ -26,7 +33,7 @@ export async function newAuthServer(world: World, settings: Settings = {}) {
       clock: world.clock,
       sealer: world.sealer,
       keyRing: { current: "k1", keys: { k1: randomBytes(32).toString("base64") } },
-      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: world.databaseUrl }))),
+      limiter: settings.limiter ?? createNoRateLimiter(rateLimitsOf(readSettings(rateLimitSettings, {}))),
       throttle: settings.throttle ?? createNoThrottle(),
       passwords: settings.passwords ?? passwords,
       authUrl,

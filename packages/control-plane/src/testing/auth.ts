@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
+import { readSettings } from "@moorage/contract/settings";
+import { newBrowser } from "@moorage/testkit/browser.ts";
+import { freePort } from "@moorage/testkit/free-port.ts";
 import type { FastifyInstance } from "fastify";
-import { createAuthorizationServer, type Interaction, type Interactions, type Person } from "#auth/index.ts";
-import { rateLimitsOf, readConfig } from "#platform/config.ts";
+import { createAuthorizationServer } from "#auth/authorization-server.ts";
+import type { Interaction, Interactions, Person } from "#auth/index.ts";
+import { rateLimitSettings, rateLimitsOf } from "#platform/limits/settings.ts";
 import { notFound } from "#platform/errors.ts";
 import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createLoginTokens } from "#profile/index.ts";
-import { newBrowser } from "./browser.ts";
-import { freePort } from "./free-port.ts";
 import type { World } from "./world.ts";
 
 export const BACK = "https://app.example.com/oauth/back";
@@ -55,7 +57,7 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
       clock: () => new Date(),
       sealer: world.sealer,
       keyRing: { current: "k1", keys: { k1: randomBytes(32).toString("base64") } },
-      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: world.databaseUrl }))),
+      limiter: createNoRateLimiter(rateLimitsOf(readSettings(rateLimitSettings, {}))),
       pages: {
         error: ({ title, text }) => `<h1>${title}</h1><p>${text}</p>`,
         signOut: ({ action, fields }) => JSON.stringify({ action, fields }),
@@ -91,9 +93,11 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
     post,
     browser: () => newBrowser(url),
 
+    /** Verified by the operator, so that it may ask users of any account. */
     async newApp(owner: Awaited<ReturnType<World["customer"]>>, change: object = {}): Promise<App> {
       const newClient = { label: "An app", redirect_uri: BACK, public: false, ...change };
       const { body } = await owner.post<{ id: string; secret: string }>("/v4/account/oauth-clients", newClient);
+      await world.operator.post(`/admin/oauth-clients/${body.id}/verified`, { verified: true });
       return { ...body, redirectUri: newClient.redirect_uri, public: newClient.public };
     },
 

@@ -21,7 +21,7 @@ const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes)
 /** One available image of three chunks, the second of zeros, in both stores; and the faults found in it. */
 async function imageFixture(world: World) {
   const shelves: Shelf[] = Object.entries(stores).map(([name, { objects }]) => ({ ...objects, name }));
-  for (const { objects } of Object.values(stores)) await objects.deleteAll("");
+  for (const store of Object.values(stores)) await store.empty();
   const { accountId } = await world.customer();
   const content = randomUUID();
   const raw = Buffer.concat([randomBytes(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES), randomBytes(1024 * 1024)]);
@@ -79,17 +79,13 @@ test("an image that is complete in both stores has no faults", async () => {
 });
 
 test.each([
-  [
-    "a chunk is missing",
-    /second: chunk-000002 is missing/,
-    (key) => stores.second.objects.deleteMany([key("chunk-000002")]),
-  ],
+  ["a chunk is missing", /second: chunk-000002 is missing/, (key) => stores.second.delete(key("chunk-000002"))],
   [
     "a chunk has rotted",
     /first: chunk-000000 is another/,
     async (key) => stores.first.flipByte(key("chunk-000000"), 9),
   ],
-  ["the manifest is missing", /first: it has no manifest/, (key) => stores.first.objects.deleteMany([key(MANIFEST)])],
+  ["the manifest is missing", /first: it has no manifest/, (key) => stores.first.delete(key(MANIFEST))],
   ["the manifest was changed", /is not the one/, async (key) => stores.second.flipByte(key(MANIFEST), 40)],
   [
     "a dead try lies about",

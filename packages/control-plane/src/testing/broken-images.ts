@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { zstdDecompressSync } from "node:zlib";
 import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
-import type { StoredObject } from "#platform/objects.ts";
+import type { StoredObject } from "#platform/s3-client.ts";
 
 /** The part of a store that the check needs. */
 export type Shelf = {

@@ -1,5 +1,5 @@
 import type { Image } from "@moorage/contract";
-import { createImageStores, type ImageSettings } from "#images/index.ts";
+import { createPurgingImageStores, type ImageSettings } from "#images/index.ts";
 import { startGateway } from "./gateway.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { type CapturingHost, simulateCaptures } from "./simulated-capture.ts";
@@ -12,7 +12,7 @@ type Owner = Awaited<ReturnType<World["customer"]>>;
 export async function captureFixture(store: ObjectStore, settings: { images?: Partial<ImageSettings> } = {}) {
   const parts = new AsyncDisposableStack();
   const imageStores = parts.adopt(
-    createImageStores({ default: { regions: [], ...store.settings } }, 24),
+    createPurgingImageStores({ default: { regions: [], ...store.settings } }, 24),
     async ({ close }) => close(),
   );
   const world = parts.use(await newWorld({ ...settings, imageStores }));

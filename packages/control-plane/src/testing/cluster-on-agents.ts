@@ -1,24 +1,29 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { activeClusterOnAgents, HOME } from "./active-database.ts";
 import { startGateway } from "./gateway.ts";
-import { type SimulatedAgent, simulateAgent } from "./simulated-agent.ts";
+import { IN_BACKGROUND_MS, type SimulatedAgent, simulateAgent } from "./simulated-agent.ts";
 import { startWorker, type Temporal } from "./temporal.ts";
 import type { World } from "./world.ts";
 
 /** This many hosts whose agents poll and apply their desired state, or report what `otherwise` returns. */
-export async function pollingAgents(world: World, count: number, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+export async function pollingAgents(
+  world: World,
+  count: number,
+  otherwise?: (spec: NodeSpec) => Partial<NodeReport>,
+  options?: Parameters<World["registerHost"]>[0],
+) {
   const parts = new AsyncDisposableStack();
   const gateway = parts.use(await startGateway(world));
   const agents: SimulatedAgent[] = [];
   const silenced = new Set<number>();
   const loops = new Map<number, Promise<void>>();
   for (let n = 0; n < count; n++) {
-    agents.push(simulateAgent(gateway, await gateway.enrolledHost(), otherwise));
+    agents.push(simulateAgent(gateway, await gateway.enrolledHost(options), otherwise));
     await agents[n]?.poll();
   }
   let listening = true;
   const pollUntilSilenced = async (agent: SimulatedAgent, n: number): Promise<void> => {
-    while (listening && !silenced.has(n)) await agent.poll();
+    while (listening && !silenced.has(n)) await agent.poll(IN_BACKGROUND_MS);
   };
   const poll = async (): Promise<void> => {
     for (const [n, agent] of agents.entries()) loops.set(n, pollUntilSilenced(agent, n));

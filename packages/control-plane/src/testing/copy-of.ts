@@ -1,8 +1,12 @@
 import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
 
-/** Copies all rows, as a backup would. The returned function restores them. */
-export async function copyOf(db: Db): Promise<() => Promise<void>> {
+/**
+ * Copies all rows, as a backup would. The returned function restores them, and makes the database look as it does after
+ * every restore: as if another server had written the rows. `unnoticed`: it looks as if nothing had happened. A
+ * later copy takes the place of this one.
+ */
+export async function copyOf(db: Db): Promise<(options?: { unnoticed?: boolean }) => Promise<void>> {
   const tables = await names(
     db,
     "select c.relname as name from pg_class c join pg_namespace n on n.oid = relnamespace \
@@ -10,11 +14,12 @@ where nspname = 'public' and relkind in ('r', 'p') and not relispartition and re
   );
   const { rows: sequences } = await sql<{ name: string; last: number | null }>`
     select sequencename as name, last_value as last from pg_sequences where schemaname = 'public'`.execute(db);
+  await sql`drop schema if exists copy cascade`.execute(db);
   await sql`create schema copy`.execute(db);
   for (const table of tables)
     await sql`create table ${sql.table(`copy.${table}`)} as table ${sql.table(table)}`.execute(db);
 
-  return () =>
+  return ({ unnoticed = false } = {}) =>
     db.transaction().execute(async (tx) => {
       // Without triggers: foreign keys, and the append-only audit.
       await sql`set local session_replication_role = replica`.execute(tx);
@@ -24,6 +29,10 @@ where nspname = 'public' and relkind in ('r', 'p') and not relispartition and re
       }
       for (const { name, last } of sequences)
         await sql`select setval(${name}::regclass, ${last ?? 1}, ${last !== null})`.execute(tx);
+      if (unnoticed) return;
+      await sql`update installation set (fingerprint, noticed_fingerprint, charges_fingerprint) =
+        ('the earlier server', 'the earlier server', 'the earlier server')`.execute(tx);
+      await sql`update hosts set proven_fingerprint = 'the earlier server'`.execute(tx);
     });
 }
 

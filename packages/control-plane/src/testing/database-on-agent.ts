@@ -1,7 +1,7 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { activeOnAgent, HOME } from "./active-database.ts";
 import { startGateway } from "./gateway.ts";
-import { simulateAgent } from "./simulated-agent.ts";
+import { IN_BACKGROUND_MS, simulateAgent } from "./simulated-agent.ts";
 import { startWorker, type Temporal } from "./temporal.ts";
 import type { World } from "./world.ts";
 
@@ -25,7 +25,7 @@ export async function databaseOnAgent(
   const database = await activeOnAgent(world, alice, agent, { allow_list: HOME });
   let listening = true;
   const polling = (async () => {
-    while (listening) await agent.poll();
+    while (listening) await agent.poll(IN_BACKGROUND_MS);
   })();
   const silence = async (): Promise<void> => {
     listening = false;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Image, ImageUpload } from "@moorage/contract";
 import type { Updateable } from "kysely";
-import { createImageStores } from "#images/index.ts";
+import { createPurgingImageStores } from "#images/index.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { REGION, type World } from "./world.ts";
 
@@ -62,7 +62,7 @@ export async function publicImage(world: World, name: string, change: object = {
 /** Two stores that only sign addresses: one for each of two regions. */
 export const twoStores = (first: string, second: string) => {
   const nowhere = { url: "http://127.0.0.1:9", region: "us-east-1", access_key: "nobody", secret_key: "nothing" };
-  return createImageStores(
+  return createPurgingImageStores(
     {
       here: { ...nowhere, regions: [first], bucket: "here" },
       there: { ...nowhere, regions: [second], bucket: "there" },

@@ -2,11 +2,11 @@ import type { Image, ImageUpload } from "@moorage/contract";
 import { chunkName, MANIFEST } from "@moorage/disk-image";
 import { readDisk } from "@moorage/disk-image/testing";
 import { gzipSync } from "node:zlib";
+import { createRandom } from "@moorage/testkit/random.ts";
 import { contentKey } from "#images/index.ts";
 import type { Objects } from "#platform/objects.ts";
-import { parseManifest } from "#images/verify-content.ts";
+import { parseManifest } from "#images/model/verify-content.ts";
 import { imageRow, numberOf, type Person, upload } from "./image-fixture.ts";
-import { createRandom } from "./random.ts";
 import { REGION, type World } from "./world.ts";
 
 const MB = 1024 * 1024;

@@ -1,16 +1,16 @@
 import {
+  FAKE_KEY,
+  FAKE_WEBHOOK_SECRET,
+  type FakePaymentProvider,
+  startFakePaymentProvider,
+} from "@moorage/testkit/fake-payment-provider.ts";
+import {
   type CardVault,
   type ChargeProvider,
   createStripe,
   createStripeCharges,
   createStripeVault,
 } from "#payment-provider/index.ts";
-import {
-  FAKE_KEY,
-  FAKE_WEBHOOK_SECRET,
-  type FakePaymentProvider,
-  startFakePaymentProvider,
-} from "./fake-payment-provider.ts";
 
 /** A slower response counts as none: only a machine that hangs takes so long. */
 const TIMEOUT_MS = 60_000;
@@ -29,6 +29,7 @@ export function createLazyPaymentProvider() {
   const provider: ChargeProvider = {
     charge: async (...asked) => (await charges()).charge(...asked),
     find: async (...asked) => (await charges()).find(...asked),
+    listSince: async (...asked) => (await charges()).listSince(...asked),
     forget: async (...asked) => (await charges()).forget(...asked),
     linkToAddCard: async (...asked) => (await charges()).linkToAddCard(...asked),
     readEvent: async (...asked) => (await charges()).readEvent(...asked),

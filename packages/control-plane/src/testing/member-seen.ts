@@ -1,5 +1,5 @@
 import type { GroupReport } from "@moorage/contract/agent";
-import type { ObservedMember } from "#databases/clusters/health/member-condition.ts";
+import type { ObservedMember } from "#databases/clusters/member-condition.ts";
 
 /** How a member in a table of tests differs from a healthy one. */
 export type Differing = Partial<Omit<ObservedMember, "host">> & { host?: Partial<ObservedMember["host"]> };
@@ -13,5 +13,11 @@ export const memberSeen = (ordinal: number, report: GroupReport, differing: Diff
   report,
   unhealthySeconds: 0,
   ...differing,
-  host: { name: `host-${ordinal}`, dead: false, silentSeconds: 2, ...differing.host },
+  host: {
+    name: `host-${ordinal}`,
+    dead: false,
+    silentSeconds: 2,
+    unseenSeconds: differing.host?.silentSeconds ?? 2,
+    ...differing.host,
+  },
 });

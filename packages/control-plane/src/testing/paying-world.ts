@@ -1,9 +1,14 @@
+import {
+  FAKE_KEY,
+  FAKE_WEBHOOK_SECRET,
+  signed,
+  startFakePaymentProvider,
+} from "@moorage/testkit/fake-payment-provider.ts";
+import type { FakeEvent } from "@moorage/testkit/fake-payment-wire.ts";
 import { createStripe, createStripeCharges, createStripeVault, type ChargeProvider } from "#payment-provider/index.ts";
 import { createChargeJob, type ChargeDeps } from "#payments/index.ts";
 import { createWhenCancelled } from "#account/index.ts";
 import { createLog } from "#platform/log.ts";
-import { FAKE_KEY, FAKE_WEBHOOK_SECRET, signed, startFakePaymentProvider } from "./fake-payment-provider.ts";
-import type { FakeEvent } from "./fake-payment-wire.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, type World, type WorldSettings } from "./world.ts";
 
 export const GOOD_CARD = "4242424242424242";
@@ -20,13 +25,15 @@ type Settings = WorldSettings & {
 
 /** A world with the fake payment provider behind Stripe's own client and the real adapters. */
 export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => same, ...settings }: Settings = {}) {
-  const fake = await startFakePaymentProvider(chargeMs === undefined ? {} : { chargeMs });
+  let clock = () => new Date();
+  const fake = await startFakePaymentProvider({ clock: () => clock(), ...(chargeMs !== undefined && { chargeMs }) });
   const stripe = createStripe({ key: FAKE_KEY, url: fake.url, ...(timeoutMs !== undefined && { timeoutMs }) });
   const provider = around(
     createStripeCharges({ stripe, webhookSecret: FAKE_WEBHOOK_SECRET, returnUrl: "https://moorage.test" }),
   );
   const vault = createStripeVault(createStripe({ key: FAKE_KEY, url: fake.url }));
   const world = await newWorld({ ...settings, provider, vault });
+  clock = world.clock;
   const deps: ChargeDeps = {
     db: world.db,
     clock: world.clock,
@@ -44,7 +51,7 @@ export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => s
     fake,
     provider,
     chargeDeps: deps,
-    chargeJob: createChargeJob(deps),
+    chargeJob: createChargeJob({ ...deps, eachDue: world.eachDue }),
     /** Like the provider. */
     deliver: (event: FakeEvent) => deliver(world, event),
     async deliverAll() {

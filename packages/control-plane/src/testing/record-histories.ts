@@ -5,12 +5,13 @@
  */
 import { readConfig } from "#platform/config.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
-import { connectClient } from "#platform/temporal/connect.ts";
+import { databaseSettings, temporalSettings } from "#platform/settings.ts";
+import { connectClient, temporalServerOf } from "#platform/temporal/connection.ts";
 import { keepHistories } from "./keep-histories.ts";
 
-const config = readConfig();
+const config = readConfig({ ...databaseSettings, ...temporalSettings });
 const db = createDb(createPool(config.DATABASE_URL, 1));
-const temporal = await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE);
+const temporal = await connectClient(temporalServerOf(config));
 await keepHistories(db, temporal, "all");
 await temporal.connection.close();
 await db.destroy();

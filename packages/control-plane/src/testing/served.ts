@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { World } from "./world.ts";
 
-/** The world's API on a port, behind a proxy that may refuse chosen requests. */
+/** The world's API on a port, behind a proxy that may refuse chosen requests. With `tls` its name is `localhost`. */
 export async function served(
   world: World,
   refuse: (n: number) => { status: number; headers: object } | undefined = () => undefined,
+  tls?: { key: string; cert: string },
 ) {
   const seen: { method: string | undefined; key: string | string[] | undefined }[] = [];
   const answer = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
@@ -31,10 +33,12 @@ export async function served(
     });
     reply.end(rawPayload);
   };
-  const front = createServer((request, reply) => void answer(request, reply));
+  const listener = (request: IncomingMessage, reply: ServerResponse): void => void answer(request, reply);
+  const front = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  const { port } = front.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/`,
+    url: tls === undefined ? `http://127.0.0.1:${port}/` : `https://localhost:${port}/`,
     seen,
     [Symbol.dispose]: () => void front.close(),
   };

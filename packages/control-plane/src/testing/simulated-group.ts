@@ -31,7 +31,8 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   }
   const group = groupOf(cluster.group);
   // A re-cloned member has the others' data, so it joins them too.
-  if (!group.online.includes(spec.node) && (group.online.length > 0 || bootstrap(group, spec.node, cluster.bootstrap)))
+  const mayJoin = cluster.stay_out !== true && !group.online.includes(spec.node);
+  if (mayJoin && (group.online.length > 0 || bootstrap(group, spec.node, cluster.bootstrap)))
     join(group, cluster, spec.node);
   if (!group.online.includes(spec.node)) {
     const waits: GroupReport = { state: "offline", online: 0, shared: false, gtid: "" };

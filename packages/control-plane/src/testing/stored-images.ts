@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { ImageUpload } from "@moorage/contract";
 import { sql } from "kysely";
 import { afterAll, beforeAll } from "vitest";
-import { createImageStores } from "#images/index.ts";
+import { createPurgingImageStores } from "#images/index.ts";
 import { brokenImages } from "./broken-images.ts";
 import { numberOf, type Person } from "./image-fixture.ts";
 import { importOpen, sendData } from "./import-fixture.ts";
@@ -37,8 +37,8 @@ export const packedForeignDisk = (): Buffer<ArrayBuffer> =>
 /** A world with images in two real stores, in which the test calls each job of the worker. */
 export async function storedImages(stores: TwoStores, settings: Pick<WorldSettings, "images" | "runImporter"> = {}) {
   const parts = new AsyncDisposableStack();
-  for (const { objects } of Object.values(stores)) await objects.deleteAll("");
-  const imageStores = createImageStores(
+  for (const store of Object.values(stores)) await store.empty();
+  const imageStores = createPurgingImageStores(
     {
       here: { regions: [REGION], ...stores.here.settings },
       there: { regions: [OTHER_REGION], ...stores.there.settings },

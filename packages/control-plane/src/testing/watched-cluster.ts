@@ -48,6 +48,7 @@ export async function watchedCluster(
     async silence(ordinal: number): Promise<void> {
       silent.add((await hostOf(ordinal)).id);
     },
+    silenceHost: (id: number): void => void silent.add(id),
     unsilence: (): void => silent.clear(),
     /** Time passes while hosts poll, and then the cluster is checked. */
     async after(seconds: number): Promise<void> {

@@ -1,37 +1,49 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { MysqlDatabase } from "@moorage/contract";
-import type { InjectOptions } from "fastify";
-import type { CardVault, ChargeProvider } from "#payment-provider/index.ts";
 import type { NodeReport, NodeSpec, PrimaryChange } from "@moorage/contract/agent";
+import { readSettings } from "@moorage/contract/settings";
+import { selfSigned } from "@moorage/testkit/certificates.ts";
+import type { Client } from "@temporalio/client";
+import type { InjectOptions } from "fastify";
 import { sql } from "kysely";
 import { inject } from "vitest";
 import { createPrometheus } from "#databases/index.ts";
+import type { DnsServer } from "#dns/index.ts";
+import { archiveSettings as ARCHIVE } from "#databases/model/settings.ts";
 import { observe } from "#fleet/observe.ts";
-import { checkPhase } from "#fleet/set-desired.ts";
+import { derivationSecret } from "#fleet/index.ts";
+import { sealSpec } from "#fleet/told.ts";
+import { checkPhase } from "#fleet/check-phase.ts";
+import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import {
   checkUploads,
   copyNext,
-  createImageStores,
+  createPurgingImageStores,
   type ImageSettings,
-  type ImageStores,
+  imageSettings,
   imageSettingsOf,
+  type PurgingImageStores,
   runImporter,
 } from "#images/index.ts";
 import { findOperation } from "#operations/index.ts";
-import { createAuthenticate, createTokenCache } from "#identity/index.ts";
-import { createDb, createPool } from "#platform/db/database.ts";
-import { rateLimitsOf, readConfig } from "#platform/config.ts";
+import type { CardVault, ChargeProvider } from "#payment-provider/index.ts";
+import { createDb, createPool, type Timeouts } from "#platform/db/database.ts";
+import { createEachDue } from "#platform/each-due.ts";
 import { createIdempotencySecrets } from "#platform/http/idempotency.ts";
+import type { Bounds } from "#platform/http/shed.ts";
 import { createNoRateLimiter, type RateLimiter } from "#platform/limits/rate-limiter.ts";
+import { rateLimitSettings, rateLimitsOf } from "#platform/limits/settings.ts";
 import { createLog } from "#platform/log.ts";
-import { createSealer } from "#platform/seal.ts";
+import type { PurgingStore } from "#platform/purging-store.ts";
+import { createSealer, type KeyRing } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { activitiesOf, type WorkerPart } from "#platform/worker-part.ts";
-import { createPasswordLinks } from "#sign-in/password-links.ts";
+import { createPasswordLinks } from "#sign-in/choose-password.ts";
 import { createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
-import { workerParts } from "../worker-parts.ts";
-import { selfSigned } from "./certificates.ts";
+import { workerParts } from "../compose-worker.ts";
 import { createLazyPaymentProvider } from "./lazy-payment-provider.ts";
+import { nextSequence } from "./next-sequence.ts";
+import { seenBy } from "./simulated-agent.ts";
 import { createWorldCards } from "./world-cards.ts";
 
 export const REGION = "eu-central";
@@ -40,7 +52,7 @@ export const ENGINE = "mysql/9.7.4";
 export const ZONE = "moorage.test";
 export const PUBLIC_URL = "https://api.moorage.test";
 export const AUTH_URL = "https://login.moorage.test";
-const OPERATOR_TOKEN = "operator";
+export const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
 /** A workflow compares its deadline with the real time, while the time of its world stands still. */
 export const UPDATE_SECONDS = 1200;
@@ -53,7 +65,7 @@ export const IMAGE_SERVER = {
 };
 export const SURVEY_URL = "https://survey.moorage.test";
 export const CLOSED_ACCOUNT_DAYS = 30;
-export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 5 };
+export { ARCHIVE };
 
 type HostOptions = {
   memory_mb?: number;
@@ -68,11 +80,15 @@ export type Reply<Body = Record<string, unknown>> = { status: number; headers: R
 export type WorldSettings = {
   existingCustomersOnly?: boolean;
   sslConnectionIfOmitted?: boolean;
+  /** The addresses of the databases of another server, which has a `template`. */
+  postgres?: (database: string) => string;
   /** No region has a host until the test adds one. */
   withoutHosts?: boolean;
   databaseCa?: string;
   prometheusUrl?: string;
   undeleteDays?: number;
+  replacementsPerRegion?: number;
+  silentHostsPercent?: number;
   /** Like a process that is notified of revocations. Here no notification arrives. */
   rememberTokens?: boolean;
   /** Instead of the fake one. */
@@ -80,20 +96,34 @@ export type WorldSettings = {
   vault?: CardVault;
   cardsRaw?: boolean;
   cardsPerDay?: number;
+  invitationsPerDay?: number;
   images?: Partial<ImageSettings>;
   /** Instead of one that only signs addresses. */
-  imageStores?: ImageStores;
+  imageStores?: PurgingImageStores;
   imageServer?: "none";
   /** Where people sign in, if a server listens there. */
   authUrl?: string;
   /** Instead of none. */
   limiter?: RateLimiter;
+  /** Instead of bounds that no test reaches. */
+  bounds?: Partial<Bounds>;
+  /** Instead of none. */
+  timeouts?: Timeouts;
+  /** The test may replace its keys, as an operator who then restarts all processes. */
+  keyRing?: KeyRing;
+  /** Instead of none: what jobs call. */
+  archivePurge?: PurgingStore;
+  dnsServer?: DnsServer;
+  temporal?: Client;
   /** Instead of the importer process. */
   runImporter?: typeof runImporter;
 };
 
-const nowhere = (): ImageStores =>
-  createImageStores(
+export const newKey = (): string => randomBytes(32).toString("base64");
+const newKeyRing = (): KeyRing => ({ current: "k1", keys: { k1: newKey() } });
+
+const nowhere = (): PurgingImageStores =>
+  createPurgingImageStores(
     {
       default: {
         regions: [],
@@ -111,24 +141,30 @@ const nowhere = (): ImageStores =>
 let databaseAuthority: ReturnType<typeof selfSigned> | undefined;
 
 export async function newWorld(settings: WorldSettings = {}) {
-  const url = inject("postgresUrl");
+  const urlOf = settings.postgres ?? ((database: string) => `${inject("postgresUrl")}/${database}`);
   const name = `world_${randomUUID().replaceAll("-", "")}`;
-  const admin = createPool(`${url}/postgres`, 1, PATIENCE_MS);
+  /** A server may end during a test. */
+  const poolOf = (url: string, most: number, timeouts?: Timeouts) =>
+    createPool(url, most, { ...timeouts, patienceMs: PATIENCE_MS }).on("error", () => {});
+  const admin = poolOf(urlOf("postgres"), 1);
   // By copying files: through the WAL, the default, every page would be written twice.
   await admin.query(`create database ${name} template template strategy file_copy`);
-  const databaseUrl = `${url}/${name}`;
-  const db = createDb(createPool(databaseUrl, 10, PATIENCE_MS));
+  const databaseUrl = urlOf(name);
+  const db = createDb(poolOf(databaseUrl, 10, settings.timeouts));
   // A clone looks like a restored copy, which would wait for its hosts.
-  await sql`update installation set fingerprint = current_fingerprint()`.execute(db);
+  await sql`update installation set (fingerprint, noticed_fingerprint, charges_fingerprint) =
+    (select here, here, here from current_fingerprint() as here)`.execute(db);
   const time = { now: new Date(Math.floor(Date.now() / 1000) * 1000) };
   const clock = () => time.now;
   const log = createLog("test", "silent");
-  const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
+  const sealer = createSealer(settings.keyRing ?? newKeyRing());
+  await derivationSecret(db, sealer);
   const databaseCa = await (databaseAuthority ??= selfSigned("CN=test databases", { authority: true }));
   const nudges = { relay: 0 };
   const tokens = createTokenCache(clock);
   if (settings.rememberTokens === true) tokens.open();
   const payments = createLazyPaymentProvider();
+  const imageStores = settings.imageStores ?? nowhere();
   const given: GivenDeps = {
     db,
     clock,
@@ -156,16 +192,23 @@ export async function newWorld(settings: WorldSettings = {}) {
     databaseCa: settings.databaseCa ?? databaseCa.certificate,
     prometheus: createPrometheus(settings.prometheusUrl),
     issuer: { name: "Harbour Hosting", address: ["Quay 1", "20457 Hamburg"] },
-    limiter: settings.limiter ?? createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
-    idempotencySecrets: createIdempotencySecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
+    limiter: settings.limiter ?? createNoRateLimiter(rateLimitsOf(readSettings(rateLimitSettings, {}))),
+    idempotencySecrets: createIdempotencySecrets(newKeyRing()),
     provider: settings.provider === "none" ? undefined : (settings.provider ?? payments.provider),
     cardsRaw: settings.cardsRaw ?? true,
+    invitationsPerDay: settings.invitationsPerDay ?? 500,
     cardsPerDay: settings.cardsPerDay ?? 60,
-    images: { ...imageSettingsOf(readConfig({ DATABASE_URL: databaseUrl })), ...settings.images },
-    imageStores: settings.imageStores ?? nowhere(),
+    images: { ...imageSettingsOf(readSettings(imageSettings, {})), ...settings.images },
+    imageStores,
     thumbnailSeconds: 600,
   };
-  const bounds = { maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false as const };
+  const bounds = {
+    maxInFlight: 500,
+    maxLagMs: 60_000,
+    drainMs: 1000,
+    trustedProxies: false as const,
+    ...settings.bounds,
+  };
   const tenants = createTenantApi(log, given, { ...bounds, check: () => sql`select 1`.execute(db) });
   const cards = createWorldCards(log, given, { ...bounds, vault: settings.vault ?? payments.vault });
   /** Like the proxy in front. */
@@ -285,31 +328,40 @@ export async function newWorld(settings: WorldSettings = {}) {
     });
     return { ...host, ...reply.body };
   };
+  const { eachDue, stuck } = createEachDue({ clock, log });
   const parts = workerParts({
     ...given,
+    imageStores,
+    eachDue,
     archive: ARCHIVE,
     hostSilentSeconds: HOST_SILENT_SECONDS,
+    replacementsPerRegion: settings.replacementsPerRegion ?? 20,
+    // The worlds of most tests have few hosts.
+    silentHostsPercent: settings.silentHostsPercent ?? 100,
     runImporter: settings.runImporter ?? runImporter,
-    objects: absent("object store"),
-    dnsServer: absent("DNS server"),
-    temporal: absent("Temporal server"),
+    archivePurge: settings.archivePurge ?? absent("object store"),
+    dnsServer: settings.dnsServer ?? absent("DNS server"),
+    temporal: settings.temporal ?? absent("Temporal server"),
     invoiceDelaySeconds: 0,
     accountsEach: 1000,
   });
   const activities = activitiesOf(parts);
-  const jobs = Object.assign({}, ...Object.values<WorkerPart>(parts).map((part) => part.jobs)) as Record<
-    JobName<typeof parts>,
-    () => Promise<void>
-  >;
+  const jobs = Object.assign(
+    {},
+    ...Object.values<WorkerPart>(parts).flatMap((part) => [...Object.values(part.jobs ?? {}), part.proofs]),
+  ) as Record<JobName<typeof parts>, () => Promise<void>>;
 
   return {
     db,
     databaseUrl,
     clock,
     sealer,
+    eachDue,
+    /** By job, how many rows failed in their last try. */
+    stuck,
     databaseCa,
     images: given.images,
-    imageStores: given.imageStores,
+    imageStores,
     time,
     nudges,
     operator,
@@ -370,13 +422,37 @@ export async function newWorld(settings: WorldSettings = {}) {
         async report(spec: NodeSpec, state: NodeReport["state"], change: Partial<NodeReport> = {}) {
           const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
           const { node, epoch, generation } = spec;
-          const report = { node, epoch, generation, state, percent: state === "working" ? 50 : 100, ...change };
-          return observe(db, host, { protocol: 1, complete: false, nodes: [report], unknown: [] }, time.now);
+          const report = {
+            node,
+            epoch,
+            generation,
+            seal: sealSpec(sealer, id, {
+              ...spec,
+              epoch: change.epoch ?? epoch,
+              generation: change.generation ?? generation,
+            }).seal,
+            state,
+            percent: state === "working" ? 50 : 100,
+            ...seenBy(spec, change),
+          };
+          const sequence = nextSequence();
+          return observe(
+            { db, sealer },
+            host,
+            { protocol: 1, sequence, complete: false, nodes: [report], unknown: [] },
+            time.now,
+          );
         },
         /** Reports that a cluster has another primary. */
         async reportChange(...changes: PrimaryChange[]) {
           const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
-          return observe(db, host, { protocol: 1, complete: false, nodes: [], changes, unknown: [] }, time.now);
+          const sequence = nextSequence();
+          return observe(
+            { db, sealer },
+            host,
+            { protocol: 1, sequence, complete: false, nodes: [], changes, unknown: [] },
+            time.now,
+          );
         },
         /** Is seen now. */
         poll: () => db.updateTable("host_leases").set({ seen_at: time.now }).where("host_id", "=", id).execute(),
@@ -385,6 +461,8 @@ export async function newWorld(settings: WorldSettings = {}) {
 
     activities,
     parts: Object.values<WorkerPart>(parts),
+    /** The names of the worker's jobs, without its proofs. */
+    jobNames: Object.values<WorkerPart>(parts).flatMap((part) => Object.values(part.jobs ?? {}).flatMap(Object.keys)),
     /** Ends an operation as the sweeper does after its deadline. */
     async expire(operationId: number) {
       const { kind } = await findOperation(db, operationId);
@@ -396,7 +474,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
     checkUploads: () => checkUploads(given),
     /** Copies one image that a store lacks. */
-    copyNextImage: () => copyNext(given),
+    copyNextImage: () => copyNext({ ...given, imageStores }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
         ({ kind }) => kind,
@@ -421,8 +499,12 @@ export async function newWorld(settings: WorldSettings = {}) {
     },
   };
 }
+/** Of each loop, one after the other: all together have no name in common. */
+type NameIn<Loop> = Loop extends Loop ? keyof Loop : never;
 type JobName<Parts> = {
-  [Part in keyof Parts]: Parts[Part] extends { jobs: infer Jobs } ? keyof Jobs : never;
+  [Part in keyof Parts]:
+    | (Parts[Part] extends { jobs: infer Loops } ? NameIn<Loops[keyof Loops]> : never)
+    | (Parts[Part] extends { proofs: infer Proofs } ? keyof Proofs : never);
 }[keyof Parts];
 
 /** For what a test must not reach: its first use throws. */

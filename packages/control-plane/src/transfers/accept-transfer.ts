@@ -1,17 +1,25 @@
-import { emit } from "#events/index.ts";
+import { emit, recordChange } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
 import { lockComputes } from "#inventory/index.ts";
 import { linkEvents, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
-import type { Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { audit } from "#platform/db/audit.ts";
+import { transact, type Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { TransferDeps } from "./create-transfer.ts";
-import { entityOf, openToken, targetOf } from "./entity.ts";
 import { texts } from "./texts.ts";
-import { maySee, partiesOf, requireAcceptable, type TransferRow, whyNot } from "./transfer.ts";
 import { findTransfer, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
+import {
+  entityOf,
+  maySee,
+  openToken,
+  partiesOf,
+  requireAcceptable,
+  requireCancelable,
+  targetOf,
+  type TransferRow,
+  whyNot,
+} from "./transfer.ts";
 
 export type AcceptDeps = TransferDeps & { nudgeRelay: () => void };
 
@@ -86,3 +94,21 @@ async function requireOpenAccounts(tx: Tx, transfer: TransferRow): Promise<void>
   if ((await lockAccounts(tx, partiesOf(transfer))).some(({ closed_at }) => closed_at !== null))
     throw new DomainError("wrong-state", { reason: texts.accountClosed() });
 }
+
+/** Only for the account that offered it: for others the transfer does not exist. */
+export const cancelTransfer = ({ db, clock, sealer }: TransferDeps, by: Principal, token: string): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    const found = await findTransfer(tx, token);
+    if (found === undefined || found.account_id !== by.accountId) throw notFound();
+    const transfer = await lockTransfer(tx, found.id);
+    const now = clock();
+    requireCancelable(transfer, now);
+    await saveTransfer(tx, transfer, { status: "canceled", updated_at: now });
+    await recordChange(tx, by, {
+      audited: "cancel_transfer",
+      event: "entity_transfer_cancel",
+      at: now,
+      target: targetOf(transfer),
+      entity: entityOf(openToken(sealer, transfer)),
+    });
+  });

@@ -1,21 +1,35 @@
 import { randomUUID } from "node:crypto";
 import { type EntityTransfer, type NewEntityTransfer, toTimestamp } from "@moorage/contract";
-import { recordChange } from "#events/index.ts";
+import { emit, recordChange } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
 import { lockComputes } from "#inventory/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
+import { audit } from "#platform/db/audit.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
+import type { EachDue } from "#platform/each-due.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
-import { endStale } from "./end-stale.ts";
-import { pendingEntity, sealToken, targetOf } from "./entity.ts";
 import { texts } from "./texts.ts";
-import { expiryOf, statusAt } from "./transfer.ts";
-import { hashOf, insertTransfer, transfersOf } from "./transfer-store.ts";
-import { viewOfTransfer } from "./view.ts";
+import { hashOf, insertTransfer, lockTransfer, overdueTransfers, saveTransfer, transfersOf } from "./transfer-store.ts";
+import {
+  entityOf,
+  expiryOf,
+  LIFE_HOURS,
+  openToken,
+  pendingEntity,
+  sealToken,
+  statusAt,
+  targetOf,
+  type TransferRow,
+  viewOfTransfer,
+} from "./transfer.ts";
 
 export type TransferDeps = { db: Db; clock: Clock; sealer: Sealer };
+
+export const staleSteps = ["worker.endStaleTransfer"] as const;
+
+const BATCH = 100;
 
 export const createTransfer = (
   { db, clock, sealer }: TransferDeps,
@@ -88,4 +102,41 @@ function faultsOf(field: string, id: number, { own, offered }: Known): ErrorDeta
   const other = offered.get(id);
   if (other === undefined) return [];
   return [{ field, reason: invalidReason(field, texts.computeInOtherTransfer({ id, ...other })) }];
+}
+
+/** Stores the status that readers see already, and notifies the account that offered the transfer. */
+export const createStaleTransfersJob = ({ db, clock, sealer, eachDue }: TransferDeps & { eachDue: EachDue }) => {
+  const each = eachDue("staleTransfers", "transfer");
+  return async (): Promise<void> =>
+    each.run(await overdueTransfers(db, clock(), BATCH + each.skipped()), ({ id }) =>
+      transact(db, staleSteps[0], async (tx) => {
+        const transfer = await lockTransfer(tx, id);
+        const now = clock();
+        // Another worker, or the next offer of the same instances, was first.
+        if (transfer.status !== "pending" || statusAt(transfer, now) !== "stale") return;
+        await endStale(tx, sealer, transfer, now);
+      }),
+    );
+};
+
+/** The transfer is locked and has expired. */
+async function endStale(tx: Tx, sealer: Sealer, transfer: TransferRow, now: Date): Promise<void> {
+  await saveTransfer(tx, transfer, { status: "stale", updated_at: transfer.expires_at });
+  const { account_id: accountId } = transfer;
+  await audit(tx, {
+    at: now,
+    account: accountId,
+    actor: "worker",
+    action: "end_stale_transfer",
+    target: targetOf(transfer),
+  });
+  await emit(tx, {
+    accountId,
+    username: null,
+    action: "entity_transfer_stale",
+    status: "notification",
+    entity: entityOf(openToken(sealer, transfer)),
+    message: texts.notAccepted({ hours: LIFE_HOURS }),
+    at: now,
+  });
 }

@@ -6,15 +6,13 @@ import {
   viewServiceTransfer,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { type AcceptDeps, acceptTransfer } from "./accept-transfer.ts";
-import { cancelTransfer } from "./cancel-transfer.ts";
+import { type AcceptDeps, acceptTransfer, cancelTransfer } from "./accept-transfer.ts";
 import { createTransfer } from "./create-transfer.ts";
-import { maySee } from "./transfer.ts";
 import { findTransfer, listTransferPage } from "./transfer-store.ts";
-import { viewOfTransfer } from "./view.ts";
+import { maySee, viewOfTransfer } from "./transfer.ts";
 
 export type TransferRouteDeps = RouteDeps & AcceptDeps;
 

@@ -41,7 +41,7 @@ export const texts = defineTexts("transfer", {
   }),
   computeInOtherTransfer: text(
     ({ id, status, since }: { id: number; status: string; since: string }) =>
-      `an instance that is in no other transfer; ${id} is in a transfer that is ${status} since ${since}. A pending transfer can be canceled`,
+      `an instance that is in no other transfer; ${id} is in a transfer that has been ${status} since ${since} UTC. A pending transfer can be canceled`,
     { id: 12, status: "pending", since: "2026-01-31T12:00:00" },
   ),
 });

@@ -1,9 +1,8 @@
 import { type Insertable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { TransferRow } from "./transfer.ts";
 

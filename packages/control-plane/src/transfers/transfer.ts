@@ -1,8 +1,10 @@
-import type { TransferStatus } from "@moorage/contract";
-import type { Selectable } from "kysely";
+import { type EntityTransfer, type EventEntity, toTimestamp, type TransferStatus } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
+import { type Selectable, sql } from "kysely";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { Text } from "@moorage/contract/texts";
+import type { Sealer } from "#platform/seal.ts";
+import { type SealedColumn, sealedColumn } from "#platform/db/sealed-column.ts";
 import { texts } from "./texts.ts";
 
 export type TransferRow = Selectable<Tables["transfers"]>;
@@ -47,3 +49,58 @@ export function whyNot(
   const gone = transfer.computes.filter((id) => !own.some((compute) => compute.id === id));
   return gone.length === 0 ? undefined : texts.computesNotOwned({ ids: gone });
 }
+
+type Reading = { sealer: Sealer; reader: number; now: Date };
+
+export const viewOfTransfer = (row: TransferRow, { sealer, reader, now }: Reading): EntityTransfer => {
+  const status = statusAt(row, now);
+  return {
+    created: toTimestamp(row.created_at),
+    entities: { computes: row.computes },
+    expiry: toTimestamp(row.expires_at),
+    is_sender: row.account_id === reader,
+    status,
+    token: openToken(sealer, row),
+    updated: toTimestamp(status === "stale" ? row.expires_at : row.updated_at),
+  };
+};
+
+const TRANSFERS = "/v4/account/entity-transfers";
+
+/** The entity of a transfer in events, once its token can no longer be used to accept it. */
+export const entityOf = (token: string) =>
+  ({ id: token, label: null, type: "entity_transfer", url: `${TRANSFERS}/${token}` }) satisfies EventEntity;
+
+/** While the transfer is pending its token suffices to accept it, and every reader of events would see it here. */
+export const pendingEntity = { id: null, label: null, type: "entity_transfer", url: TRANSFERS } satisfies EventEntity;
+
+export const targetOf = ({ id }: Pick<TransferRow, "id">): string => `transfer/${id}`;
+
+export const sealToken = (
+  sealer: Sealer,
+  transfer: Pick<TransferRow, "account_id" | "token_sha256">,
+  token: string,
+): string => sealer.seal(placeOf(transfer), token);
+export const openToken = (sealer: Sealer, transfer: TransferRow): string =>
+  sealer.open(placeOf(transfer), transfer.token);
+
+/** The seal binds a token to its row: copied into another row it cannot be opened. */
+const placeOf = ({
+  account_id,
+  token_sha256,
+}: Pick<TransferRow, "account_id" | "token_sha256">): (string | number)[] => [
+  "transfers.token",
+  account_id,
+  token_sha256.toString("hex"),
+];
+
+export const sealedByTransfers: readonly SealedColumn[] = [
+  sealedColumn({
+    table: "transfers",
+    column: "token",
+    key: ["token_sha256"],
+    also: ["account_id"],
+    placeOf,
+    write: (given) => sql`update transfers set token = ${given}`,
+  }),
+];

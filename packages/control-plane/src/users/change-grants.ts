@@ -1,16 +1,13 @@
-import { type Grants, type GrantsChange, grantLists } from "@moorage/contract";
+import { grantLists, type Grants, type GrantsChange } from "@moorage/contract";
 import type { Principal } from "#identity/index.ts";
-import { notify } from "#platform/db/notifications.ts";
 import type { Tx } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { UserDeps } from "./create-user.ts";
-import { grantableLists, missingEntities, saveGrants } from "./grant-store.ts";
-import { keptGlobal } from "./grants.ts";
-import { recordUserChange } from "./record-change.ts";
+import { grantableLists, keptGlobal, missingEntities, readGrants, saveGrants } from "./grant-store.ts";
 import { grantTexts as texts } from "./texts.ts";
-import { requireRestricted } from "./user.ts";
 import { lockUser } from "./user-store.ts";
-import { readGrants } from "./view-grants.ts";
+import { recordUserChange, requireRestricted } from "./user.ts";
 
 /** Changes the named grants; the others stay. */
 export async function changeGrants(

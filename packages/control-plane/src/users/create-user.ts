@@ -1,14 +1,12 @@
 import type { NewUser, User } from "@moorage/contract";
-import { type Principal, requireFewerThan } from "#identity/index.ts";
+import { insertUser, type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Mails } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { ErrorDetail } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import { recordUserChange } from "./record-change.ts";
-import { nameTaken } from "./user.ts";
-import { countUsers, findCompany, findUserToView, insertUser, isNameInUse, type UserRow } from "./user-store.ts";
-import { viewOfUser } from "./view.ts";
+import { countUsers, findCompany, findUserToView, isNameInUse, type UserRow } from "./user-store.ts";
+import { nameTaken, recordUserChange, viewOfUser } from "./user.ts";
 
 export type UserDeps = { db: Db; clock: Clock; mails: Mails };
 

@@ -1,15 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
-import type { Principal } from "#identity/index.ts";
+import { deleteUserRow, type Principal } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { UserDeps } from "./create-user.ts";
-import { recordUserChange } from "./record-change.ts";
 import { texts } from "./texts.ts";
-import { requireNotOneself } from "./user.ts";
-import { deleteUserRow, lockUser } from "./user-store.ts";
+import { lockUser } from "./user-store.ts";
+import { recordUserChange, requireNotOneself } from "./user.ts";
 
 /** All of the user's access ends with the row; their actions stay in events, logins and the audit log. */
 export async function deleteUser({ db, clock }: UserDeps, by: Principal, username: string): Promise<void> {

@@ -1,8 +1,22 @@
-import type { EntityGrant, EntityType, GrantList, Permission } from "@moorage/contract";
+import {
+  type EntityGrant,
+  type EntityType,
+  type GlobalGrant,
+  type GrantFlag,
+  grantFlags,
+  type GrantList,
+  grantLists,
+  type Grants,
+  type GrantsChange,
+  type Permission,
+} from "@moorage/contract";
 import { sql } from "kysely";
+import { dropEntityGrants, dropGlobalGrants, saveEntityGrants, saveGlobalGrants } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import type { GlobalGrants } from "./grants.ts";
 import type { UserRow } from "./user-store.ts";
+
+/** As stored: a missing grant is not granted. */
+type GlobalGrants = Partial<Record<GlobalGrant | GrantFlag, boolean | undefined>>;
 
 type User = { account_id: number; id: number };
 type NewGrant = { id: number; permissions: Permission | null };
@@ -13,10 +27,25 @@ const grantable = {
   image: { type: "image", table: "images" },
   linode: { type: "compute", table: "computes" },
 } as const satisfies Partial<Record<GrantList, { type: EntityType; table: string }>>;
-export type GrantableList = keyof typeof grantable;
+type GrantableList = keyof typeof grantable;
 export const grantableLists = Object.keys(grantable) as GrantableList[];
 
-export type NewGrants = Partial<Record<GrantableList, readonly NewGrant[]>>;
+type NewGrants = Partial<Record<GrantableList, readonly NewGrant[]>>;
+
+/** Undefined: the user is unrestricted and has no grants. */
+export const viewGrants = async (db: Db, user: UserRow, which: "all" | "held"): Promise<Grants | undefined> =>
+  user.restricted ? readGrants(db, user, which) : undefined;
+
+const empty = Object.fromEntries(grantLists.map((list) => [list, []])) as unknown as Record<GrantList, []>;
+
+/** `all` has an entry for every object that can be granted, `held` only for those that the user may see. */
+export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "held"): Promise<Grants> => ({
+  ...empty,
+  global: viewOfGlobal(user.global_grants),
+  database: await listGrants(db, user, "database", which),
+  image: await listGrants(db, user, "image", which),
+  linode: await listGrants(db, user, "linode", which),
+});
 
 /** The account's objects of a kind with the user's permissions, or only those with a permission. */
 export async function listGrants(
@@ -36,6 +65,17 @@ export async function listGrants(
     order by entity.id`.execute(db);
   return rows;
 }
+
+export const viewOfGlobal = (held: GlobalGrants): Grants["global"] => ({
+  account_access: held.account_write === true ? "read_write" : held.account_read === true ? "read_only" : null,
+  ...(Object.fromEntries(grantFlags.map((flag) => [flag, held[flag] === true])) as Record<GrantFlag, boolean>),
+});
+
+/** The global grants of a request, as stored. */
+export const keptGlobal = ({ account_access, ...flags }: NonNullable<GrantsChange["global"]>): GlobalGrants =>
+  account_access === undefined
+    ? flags
+    : { ...flags, account_read: account_access !== null, account_write: account_access === "read_write" };
 
 /**
  * Returns the objects that the account does not have: those of other accounts, and deleted ones. The others stay
@@ -64,45 +104,12 @@ export async function saveGrants(
   user: User,
   { global, ...lists }: NewGrants & { global: GlobalGrants },
 ): Promise<UserRow> {
-  const after = await tx
-    .updateTable("users")
-    .set({ global_grants: sql`global_grants || ${JSON.stringify(global)}::jsonb` })
-    .where("account_id", "=", user.account_id)
-    .where("id", "=", user.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  for (const list of grantableLists) await saveList(tx, user, grantable[list].type, lists[list] ?? []);
+  const after = await saveGlobalGrants(tx, user, global);
+  for (const list of grantableLists) await saveEntityGrants(tx, user, grantable[list].type, lists[list] ?? []);
   return after;
 }
 
-async function saveList(tx: Tx, user: User, type: EntityType, named: readonly NewGrant[]): Promise<void> {
-  if (named.length === 0) return;
-  const desired = [...new Map(named.map(({ id, permissions }) => [id, permissions]))];
-  const taken = desired.filter(([, permission]) => permission === null).map(([id]) => id);
-  const given = desired.filter(([, permission]) => permission !== null);
-  await grantsOf(tx, user)
-    .where("entity_type", "=", type)
-    .where("entity_id", "=", sql<number>`any(${taken}::bigint[])`)
-    .execute();
-  await sql`
-    insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
-    select ${user.account_id}::bigint, ${user.id}::bigint, ${type}::text, given.id, given.permission
-    from unnest(${given.map(([id]) => id)}::bigint[], ${given.map(([, permission]) => permission)}::text[])
-      as given (id, permission)
-    on conflict (account_id, user_id, entity_type, entity_id) do update set permission = excluded.permission`.execute(
-    tx,
-  );
-}
-
 export async function dropAllGrants(tx: Tx, user: User): Promise<void> {
-  await tx
-    .updateTable("users")
-    .set({ global_grants: "{}" })
-    .where("account_id", "=", user.account_id)
-    .where("id", "=", user.id)
-    .execute();
-  await grantsOf(tx, user).execute();
+  await dropGlobalGrants(tx, user);
+  await dropEntityGrants(tx, user);
 }
-
-const grantsOf = (tx: Tx, user: User) =>
-  tx.deleteFrom("entity_grants").where("account_id", "=", user.account_id).where("user_id", "=", user.id);

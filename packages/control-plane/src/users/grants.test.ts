@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keptGlobal, viewOfGlobal } from "./grants.ts";
+import { keptGlobal, viewOfGlobal } from "./grant-store.ts";
 
 test.each([
   [null, { account_read: false, account_write: false }],

@@ -1,6 +1,5 @@
-export { listGrants, missingEntities, saveGrants } from "./grant-store.ts";
-export { moveAddress } from "./move-address.ts";
+export { listGrants, missingEntities, saveGrants, viewGrants } from "./grant-store.ts";
 export { type UserRouteDeps, userRoutes } from "./routes.ts";
-export { saveUserColumns, type UserColumns, type UserRow } from "./user-store.ts";
-export { viewOfLogin } from "./view.ts";
-export { viewGrants } from "./view-grants.ts";
+export { moveAddress } from "./update-user.ts";
+export type { UserRow } from "./user-store.ts";
+export { viewOfLogin } from "./user.ts";

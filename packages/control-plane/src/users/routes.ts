@@ -10,16 +10,17 @@ import {
   viewUserGrants,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { findLogin, findUser, listLoginPage, type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
+import { findLogin, findUser, listLoginPage, type Principal } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { changeGrants } from "./change-grants.ts";
 import { createUser, faultsOfPart, type UserDeps } from "./create-user.ts";
 import { deleteUser } from "./delete-user.ts";
+import { viewGrants } from "./grant-store.ts";
 import { updateUser } from "./update-user.ts";
 import { findUserToView, listUserPage } from "./user-store.ts";
-import { viewOfLogin, viewOfUser } from "./view.ts";
-import { viewGrants } from "./view-grants.ts";
+import { viewOfLogin, viewOfUser } from "./user.ts";
 
 export type UserRouteDeps = RouteDeps & UserDeps;
 

@@ -2,7 +2,7 @@ import { defineTexts, text } from "@moorage/contract/texts";
 
 export const texts = defineTexts("user", {
   /** Completes "username must be a valid value: …". It must not reveal whose name it is. */
-  nameTaken: text(() => "a name that no other user has, in upper or lower case"),
+  nameTaken: text(() => "a name that no other user has; upper and lower case count as equal"),
   deletesOneself: text(() => "You cannot delete yourself. Another unrestricted user of the account can."),
   restrictsOneself: text(() => "You cannot restrict yourself. Another unrestricted user of the account can."),
   notRestricted: text(

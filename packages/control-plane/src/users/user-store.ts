@@ -1,15 +1,26 @@
-import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import pg from "pg";
 import { type Principal, unrestrictedOnly } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 
 export type UserRow = Selectable<Tables["users"]>;
-type UserKey = { account_id: number; id: number };
+
+export type UserToView = Awaited<ReturnType<typeof findUserToView>>;
+
+export const findUserToView = (db: Db | Tx, accountId: number, username: string) =>
+  usersToView(db, accountId).where(named(username)).executeTakeFirstOrThrow(notFound);
+
+export const listUserPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
+  listPage(usersToView(db, accountId), {
+    page,
+    filter,
+    columns: { username: sql.ref("users.username") },
+    lastly: { by: "users.id" },
+  });
 
 /** Without the columns for signing in. */
 const usersToView = (db: Db | Tx, accountId: number) =>
@@ -31,21 +42,6 @@ const usersToView = (db: Db | Tx, accountId: number) =>
     .select(["last_login_at", "last_login_status"])
     .where("users.account_id", "=", accountId);
 
-export type UserToView = Awaited<ReturnType<typeof findUserToView>>;
-
-const named = (username: string) => sql<boolean>`lower(users.username) = lower(${username})`;
-
-export const findUserToView = (db: Db | Tx, accountId: number, username: string) =>
-  usersToView(db, accountId).where(named(username)).executeTakeFirstOrThrow(notFound);
-
-export const listUserPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
-  listPage(usersToView(db, accountId), {
-    page,
-    filter,
-    columns: { username: sql.ref("users.username") },
-    lastly: { by: "users.id" },
-  });
-
 /**
  * Locks the user to be changed, and all unrestricted users in order. So two requests cannot restrict or delete each
  * other's callers and leave the account without an unrestricted user: the second finds its caller restricted, or gone.
@@ -66,6 +62,8 @@ export async function lockUser(tx: Tx, by: Principal, username: string): Promise
   return user;
 }
 
+const named = (username: string) => sql<boolean>`lower(users.username) = lower(${username})`;
+
 export const countUsers = async (tx: Tx, accountId: number): Promise<number> =>
   (
     await tx
@@ -83,47 +81,9 @@ export const isNameInUse = async (db: Db, username: string): Promise<boolean> =>
     .where(sql`lower(username)`, "=", username.toLowerCase())
     .executeTakeFirst()) !== undefined;
 
-export const insertUser = (tx: Tx, row: Insertable<Tables["users"]>): Promise<UserRow | undefined> =>
-  tx
-    .insertInto("users")
-    .values(row)
-    .onConflict((conflict) => conflict.expression(sql`lower(username)`).doNothing())
-    .returningAll()
-    .executeTakeFirst();
-
-export type UserColumns = Pick<
-  Updateable<Tables["users"]>,
-  | "username"
-  | "name_since"
-  | "email"
-  | "restricted"
-  | "timezone"
-  | "email_notifications"
-  | "lish_auth_method"
-  | "authorized_keys"
-  | "preferences"
->;
-
-export const saveUserColumns = (tx: Tx, { account_id, id }: UserKey, change: UserColumns): Promise<UserRow> =>
-  tx
-    .updateTable("users")
-    .set(change)
-    .where("account_id", "=", account_id)
-    .where("id", "=", id)
-    .returningAll()
-    .executeTakeFirstOrThrow(notFound);
-
 /** A rename failed because the name is in use. The transaction is aborted. */
 export const isNameTaken = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && ["users_by_name", "users_username_key"].includes(error.constraint ?? "");
-
-/** Also deletes tokens, apps, sessions, passkeys, links and grants, which reference the row. */
-export const deleteUserRow = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
-  tx.deleteFrom("users").where("account_id", "=", account_id).where("id", "=", id).execute();
-
-/** They were sent to an address that is no longer the user's. */
-export const deletePasswordLinks = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
-  tx.deleteFrom("password_links").where("account_id", "=", account_id).where("user_id", "=", id).execute();
 
 export const findCompany = async (tx: Tx, accountId: number): Promise<string> =>
   (await tx.selectFrom("accounts").select("company").where("id", "=", accountId).executeTakeFirstOrThrow()).company;

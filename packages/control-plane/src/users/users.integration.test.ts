@@ -219,6 +219,10 @@ test("a deleted user's tokens are invalid at once, with all their other access",
     .values({ ...key, sha256: Buffer.alloc(32), created_at: soon, expires_at: soon })
     .execute();
   await world.db
+    .insertInto("address_links")
+    .values({ ...key, sha256: Buffer.alloc(32), email: "r@harbour.example", created_at: soon, expires_at: soon })
+    .execute();
+  await world.db
     .insertInto("auth_records")
     .values({
       ...key,
@@ -253,7 +257,15 @@ test("a deleted user's tokens are invalid at once, with all their other access",
   expect(await owner.delete(`${USERS}/${rob.username}`)).toMatchObject({ status: 200, body: {} });
 
   for (const who of [rob, app]) expect(await who.get("/v4/profile")).toMatchObject({ status: 401 });
-  const tables = ["tokens", "app_grants", "password_links", "auth_records", "scratch_codes", "passkeys"] as const;
+  const tables = [
+    "tokens",
+    "app_grants",
+    "password_links",
+    "address_links",
+    "auth_records",
+    "scratch_codes",
+    "passkeys",
+  ] as const;
   for (const table of tables)
     expect([table, await world.db.selectFrom(table).selectAll().where("user_id", "=", rob.userId).execute()]).toEqual([
       table,
@@ -323,42 +335,60 @@ test.each([
   }
 });
 
-test("after a change of address the old one is notified, and links sent there are invalid", async () => {
+test("another address of a user with a password is asked to confirm it, the present one is notified and stays", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
   await world.db.updateTable("users").set({ password_hash: "x" }).where("id", "=", clerk.userId).execute();
-  const link = async () => {
-    await world.db
-      .insertInto("password_links")
-      .values({
-        account_id: owner.accountId,
-        user_id: clerk.userId,
-        sha256: Buffer.alloc(32),
-        created_at: world.time.now,
-        expires_at: world.time.now,
-      })
-      .execute();
-  };
-  const links = () => world.db.selectFrom("password_links").selectAll().execute();
-  await link();
-  await owner.put(`${USERS}/${clerk.username}`, { email: `${clerk.username}@test.example` });
-  expect([await mailsOf(world), (await links()).length]).toEqual([[], 1]);
+  const [username, present] = [clerk.username, `${clerk.username}@test.example`];
+  const path = `${USERS}/${username}`;
+  expect(await owner.put(path, { email: present })).toMatchObject({ status: 200 });
+  expect(await mailsOf(world)).toEqual([]);
 
-  await owner.put(`${USERS}/${clerk.username}`, { email: "two@harbour.example" });
-  expect(await links()).toEqual([]);
-  await link();
-  await clerk.put("/v4/profile", { email: "three@harbour.example" });
-  expect(await links()).toEqual([]);
+  expect(await owner.put(path, { email: "two@harbour.example" })).toMatchObject({ body: { email: present } });
+  expect(await clerk.put("/v4/profile", { email: "three@harbour.example" })).toMatchObject({
+    body: { email: present },
+  });
 
-  const notice = { kind: "notice", username: clerk.username, what: "address_changed" };
+  const person = { accountId: owner.accountId, userId: clerk.userId };
+  const notice = { kind: "notice", username, email: present, what: "address_requested" };
   expect(await mailsOf(world)).toEqual([
-    { ...notice, email: `${clerk.username}@test.example` },
-    { ...notice, email: "two@harbour.example" },
+    { kind: "address", person, email: "two@harbour.example" },
+    notice,
+    { kind: "address", person, email: "three@harbour.example" },
+    notice,
   ]);
 });
 
-test("an invitation to a wrong address is sent again to the right one", async () => {
+test("confirmations of addresses count as invitations", async () => {
+  await using world = await newWorld({ invitationsPerDay: 1 });
+  const owner = await world.customer();
+  await world.db.updateTable("users").set({ password_hash: "x" }).execute();
+  await owner.put("/v4/profile", { email: "first@harbour.example" });
+
+  expect(await owner.put("/v4/profile", { email: "next@harbour.example" })).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: "email" }] },
+  });
+});
+
+test("an account sends only so many invitations a day, and a refused one changes nothing", async () => {
+  await using world = await newWorld({ invitationsPerDay: 2 });
+  const owner = await world.customer();
+  await owner.post(USERS, { username: "rob", email: "rob@harbour.example" });
+  const move = (to: string) => owner.put(`${USERS}/rob`, { email: `${to}@harbour.example` });
+
+  expect(await move("last")).toMatchObject({ status: 200 });
+  expect(await move("next")).toMatchObject({ status: 400, body: { errors: [{ field: "email" }] } });
+  expect((await owner.get<User>(`${USERS}/rob`)).body.email).toBe("last@harbour.example");
+  const another = { username: "ann", email: "ann@harbour.example" };
+  expect(await owner.post(USERS, another)).toMatchObject({ status: 400, body: { errors: [{ field: "email" }] } });
+  expect((await owner.get(`${USERS}/ann`)).status).toBe(404);
+  later(world, 86_400);
+  expect(await move("next")).toMatchObject({ status: 200 });
+});
+
+test("an invitation to a wrong address is sent again to the right one, and the wrong one gets no further mail", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   await owner.post(USERS, { username: "rob", email: "rbo@harbour.example" });
@@ -367,7 +397,6 @@ test("an invitation to a wrong address is sent again to the right one", async ()
 
   expect((await mailsOf(world)).map(({ kind, email }) => [kind, email])).toEqual([
     ["invite", "rbo@harbour.example"],
-    ["notice", "rbo@harbour.example"],
     ["invite", "rob@harbour.example"],
   ]);
 });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { wholeCents } from "../rate-cents.ts";
+import { wholeCents } from "../rate.ts";
 import type { RatedInvoice, RatedLine, RatingInput } from "../rating.ts";
 import { type PlainInvoice, rateHourByHour } from "./hour-by-hour.ts";
 

@@ -6,7 +6,7 @@ import { PROTOCOL, type RecipeReply, type UploadsReply } from "@moorage/contract
 import { expect, test } from "vitest";
 import { archiveWorld } from "#testing/archived-database.ts";
 import type { World } from "#testing/world.ts";
-import { openArchiveKey } from "./archive-key.ts";
+import { openArchiveKey } from "./keys.ts";
 import { texts } from "./texts.ts";
 
 const ok = { status: 200 };
@@ -182,7 +182,7 @@ test("a copy counts once its manifest is stored as reported, and knows the first
   expect(await copies(world)).toMatchObject([{ first_log: 3 }]);
 
   const swept = await uploadCopy(5, 6);
-  await store.objects.deleteMany([`${prefix}copies/${swept.id}/manifest.json`]);
+  await store.delete(`${prefix}copies/${swept.id}/manifest.json`);
   expect(await reportArchived({ copies: [swept] })).toMatchObject({ status: 400 });
 });
 
@@ -224,7 +224,7 @@ test("a verification reads every other kept object, also a damaged or missing ma
   const newest = await uploadCopy(-1, 0);
   const [gone, broken] = [await uploadCopy(-3, -2), await uploadCopy(-5, -4)];
   await reportArchived({ copies: [newest, gone, broken] });
-  await store.objects.deleteMany([`${prefix}copies/${gone.id}/manifest.json`]);
+  await store.delete(`${prefix}copies/${gone.id}/manifest.json`);
   store.flipByte(`${prefix}copies/${broken.id}/manifest.json`);
 
   const { body } = await call<RecipeReply>("/v1/recipe", { purpose: "verify" });
@@ -259,6 +259,41 @@ test("a verification restores the newest daily point, without one the newest sna
     point: { backup: daily.id, at: point.toISOString() },
     logs: [{ name: "binlog.000001", before: point.toISOString() }],
   });
+});
+
+test("a verification whose backup no restore reaches has failed, and its tenant is told once", async () => {
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, customer, timeline, call, uploadCopy, reportArchived } = await fixture.database();
+  const copy = await uploadCopy(1, 2);
+  world.time.now = new Date(world.time.now.getTime() + 600_000);
+  await reportArchived({ copies: [copy] });
+  const ask = () => call("/v1/recipe", { purpose: "verify" });
+  const failures = async () =>
+    (await world.events()).filter(
+      ({ action, status }) => action === "database_backup_verification" && status === "failed",
+    );
+  await world.db
+    .insertInto("backups")
+    .values({
+      account_id: customer.accountId,
+      database_id: id,
+      timeline_id: timeline,
+      created_at: world.time.now,
+      type: "auto",
+      label: "d",
+      copy_id: null,
+      // The archive does not reach it.
+      point_at: new Date(world.time.now.getTime() + 60_000),
+    })
+    .execute();
+
+  expect(await ask()).toMatchObject({ status: 400 });
+  await world.run("alerts");
+  expect(await ask()).toMatchObject({ status: 400 });
+  await world.run("alerts");
+
+  expect(await failures()).toHaveLength(1);
 });
 
 test("a new timeline has its parent's data up to the branch point, and only until it was written to", async () => {

@@ -3,50 +3,57 @@ import { sql } from "kysely";
 import type { Logger } from "pino";
 import { amendDesired, findNodes, type HostsToWake } from "#fleet/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
-import { type DatabaseRow, lockDatabase } from "../database-store.ts";
-import { findTimeline } from "../timeline-store.ts";
-import { wakeHosts } from "../desired-specs.ts";
-import { chooseArchiver } from "./archiver.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
+import type { EachDue } from "#platform/each-due.ts";
+import { type DatabaseRow, lockDatabase } from "../model/database-store.ts";
+import { allowGap, findTimeline } from "../model/timeline-store.ts";
 import {
-  findCandidates,
+  chooseArchiver,
   findArchiver,
+  findCandidates,
   forgetUnfit,
   isFreshlyRestored,
   setArchiver,
   SILENT_MS,
-} from "./archiver-store.ts";
+} from "../spec/archiver-store.ts";
+import { wakeHosts } from "../spec/desired-specs.ts";
 
-type Deps = { db: Db; clock: Clock; log: Logger };
+type Deps = { db: Db; clock: Clock; log: Logger; eachDue: EachDue };
 
 /** The steps at which a fault drill can kill the job. */
 export const archiverSteps = ["worker.choose-archiver"] as const;
+
+type Key = Pick<DatabaseRow, "account_id" | "id">;
 
 /** Per round; the next round continues. */
 const BATCH = 100;
 
 /** Moves the archiver of a cluster when the current one is lost, unhealthy, the primary, or lacks the logs. */
-export const createArchiversJob =
-  ({ db, clock, log }: Deps) =>
-  async (): Promise<void> => {
-    for (const { account_id, id } of await findToCheck(db, new Date(clock().getTime() - SILENT_MS))) {
-      const outcome = await transact(db, archiverSteps[0], async (tx) => {
-        const database = await lockDatabase(tx, account_id, id);
-        return isSteady(database) ? moveArchiver(tx, database, clock()) : undefined;
-      });
-      if (outcome === undefined) continue;
-      await wakeHosts(db, outcome.toWake);
-      if (outcome.gap) log.error({ database: id }, "no member has the logs that the archive lacks: it has a gap now");
-    }
+export const createArchiversJob = (deps: Deps) => {
+  const { db, clock } = deps;
+  const each = deps.eachDue("archivers", "database");
+  return async (): Promise<void> => {
+    const silentSince = new Date(clock().getTime() - SILENT_MS);
+    await each.run(await findToCheck(db, silentSince, BATCH + each.skipped()), (key) => checkArchiver(deps, key));
   };
+};
+
+async function checkArchiver({ db, clock, log }: Deps, { account_id, id }: Key): Promise<void> {
+  const outcome = await transact(db, archiverSteps[0], async (tx) => {
+    const database = await lockDatabase(tx, account_id, id);
+    return isSteady(database) ? moveArchiver(tx, database, clock()) : undefined;
+  });
+  if (outcome === undefined) return;
+  await wakeHosts(db, outcome.toWake);
+  if (outcome.gap) log.error({ database: id }, "no member has the logs that the archive lacks: it has a gap now");
+}
 
 /** Other operations choose the archiver themselves, or leave the timeline. */
 const isSteady = ({ status, powered, deleted_at }: DatabaseRow): boolean =>
   powered && deleted_at === null && (status === "active" || status === "degraded");
 
 /** Only clusters whose archiver may have to change: most keep theirs. */
-const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "account_id" | "id">[]> =>
+const findToCheck = (db: Db, silentSince: Date, most: number): Promise<Key[]> =>
   db
     .selectFrom("clusters")
     .innerJoin("databases", "databases.id", "clusters.database_id")
@@ -61,7 +68,7 @@ const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "acco
     .where((is) =>
       is.or([
         is("archivers.node_id", "is", null),
-        is("members.replaced_at", "is not", null),
+        is("nodes.replaced_at", "is not", null),
         is("members.unhealthy_since", "is not", null),
         sql<boolean>`members.report ->> 'role' = 'primary'`,
         is("host_leases.seen_at", "<", silentSince),
@@ -75,7 +82,7 @@ const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "acco
       ]),
     )
     .orderBy("databases.id")
-    .limit(BATCH)
+    .limit(most)
     .execute();
 
 /**
@@ -101,7 +108,7 @@ export async function moveArchiver(
   if (choice.archiver === current && !gap) return undefined;
   if (gap) {
     await forgetUnfit(tx, timeline_id);
-    await tx.updateTable("timelines").set({ gap_allowed: true }).where("id", "=", timeline_id).execute();
+    await allowGap(tx, timeline_id, now);
   }
   await setArchiver(tx, timeline, choice.archiver, now);
   const toWake = await amendDesired(tx, await findNodes(tx, account_id, id), (spec) =>

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { activeClusterOnAgents } from "#testing/active-database.ts";
+import { hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
-import { hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
+import { continueWith } from "./archive-end.ts";
 import { createArchiversJob } from "./choose-archiver.ts";
 import { loadHistory } from "./history-store.ts";
-import { continueWith } from "./branch-archive.ts";
 import { planRestore } from "./recipe.ts";
 
 let store: ObjectStore;

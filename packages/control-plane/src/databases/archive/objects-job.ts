@@ -3,10 +3,11 @@ import { step } from "@moorage/crash-points";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import type { Objects } from "#platform/objects.ts";
+import type { DueRows, EachDue } from "#platform/each-due.ts";
+import type { Locked, PurgingStore } from "#platform/purging-store.ts";
 import { copyFolder, copyOfKey, logOf, manifestOf, objectKey, lostTransactionsFolder } from "./object-names.ts";
 
-type Deps = { db: Db; clock: Clock; objects: Objects };
+type Deps = { db: Db; clock: Clock; archivePurge: PurgingStore; eachDue: EachDue };
 type Timeline = Pick<Selectable<Tables["timelines"]>, "account_id" | "database_id" | "id">;
 
 export const objectsSteps = ["worker.delete-copy", "worker.delete-logs", "worker.sweep-timeline"] as const;
@@ -23,84 +24,124 @@ const UNREPORTED_LOST_MS = 8 * DAY_MS;
 
 /**
  * Deletes objects that nothing needs any more: first the objects, then their rows, so that the next round finds what a
- * crash left behind. Throws while the object store is unavailable; the next round continues.
+ * crash left behind.
  */
-export const createObjectsJob = (deps: Deps) => async (): Promise<void> => {
-  await deleteCopies(deps);
-  await deleteLogs(deps);
-  await sweepTimelines(deps);
+export const createObjectsJob = (deps: Deps) => {
+  const copies = deps.eachDue("objects", "copy");
+  const logs = deps.eachDue("objects", "logsOfTimeline");
+  const timelines = deps.eachDue("objects", "timeline");
+  return async (): Promise<void> => {
+    await deleteCopies(deps, copies);
+    await deleteLogs(deps, logs);
+    await sweepTimelines(deps, timelines);
+  };
 };
 
 /** A host that got addresses before the object was marked for deletion may still read it. */
-const readable = ({ clock, objects }: Deps): Date => new Date(clock().getTime() - objects.getSeconds * 1000);
+const readable = ({ clock, archivePurge }: Deps): Date => new Date(clock().getTime() - archivePurge.getSeconds * 1000);
 
-async function deleteCopies(deps: Deps): Promise<void> {
-  const { db, objects } = deps;
+/** The store keeps it until then: it counts as marked so late that its turn comes at that time. */
+const dueAfter = ({ clock, archivePurge }: Deps, { until }: Locked): Date =>
+  new Date(Math.max(until.getTime() - archivePurge.getSeconds * 1000, clock().getTime()));
+
+async function deleteCopies(deps: Deps, each: DueRows): Promise<void> {
+  const { db, archivePurge } = deps;
   const doomed = await db
     .selectFrom("copies")
     .innerJoin("timelines", "timelines.id", "copies.timeline_id")
-    .select(["copies.id as copyId", "timelines.id", "timelines.account_id", "timelines.database_id"])
+    .select(["copies.id", "timeline_id", "timelines.account_id", "timelines.database_id"])
     .where("copies.doomed_at", "<=", readable(deps))
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom("backups").select("backups.id").whereRef("backups.copy_id", "=", "copies.id"))),
     )
     .orderBy("copies.doomed_at")
-    .limit(COPIES)
+    .limit(COPIES + each.skipped())
     .execute();
-  for (const { copyId, ...timeline } of doomed)
-    await step("worker.delete-copy", async () => {
-      await objects.deleteAll(objectKey(timeline, copyFolder(copyId)));
-      await db.deleteFrom("copies").where("id", "=", copyId).where("doomed_at", "is not", null).execute();
-    });
+  await each.run(doomed, ({ id, timeline_id, ...owner }) =>
+    step("worker.delete-copy", async () => {
+      const locked = await archivePurge.deleteAll(objectKey({ ...owner, id: timeline_id }, copyFolder(id)));
+      if (locked !== undefined)
+        return db
+          .updateTable("copies")
+          .set({ doomed_at: dueAfter(deps, locked) })
+          .where("id", "=", id)
+          .where("doomed_at", "is not", null)
+          .execute();
+      return db.deleteFrom("copies").where("id", "=", id).where("doomed_at", "is not", null).execute();
+    }),
+  );
 }
 
-async function deleteLogs(deps: Deps): Promise<void> {
-  const { db, objects } = deps;
+/** A timeline may have thousands: those of others get their turn even if the first ones cannot be deleted. */
+async function deleteLogs(deps: Deps, each: DueRows): Promise<void> {
+  const { db, archivePurge } = deps;
   const doomed = await db
     .selectFrom("binary_logs")
     .innerJoin("timelines", "timelines.id", "binary_logs.timeline_id")
-    .select(["name", "sequence", "timelines.id", "timelines.account_id", "timelines.database_id"])
+    .select(["timelines.id", "timelines.account_id", "timelines.database_id"])
     .where("doomed_at", "<=", readable(deps))
-    .orderBy("doomed_at")
-    .limit(LOGS)
+    .groupBy("timelines.id")
+    .orderBy(({ fn }) => fn.min("doomed_at"))
+    .limit(TIMELINES + each.skipped())
     .execute();
-  for (const [id, logs] of Map.groupBy(doomed, (log) => log.id))
-    await step("worker.delete-logs", async () => {
-      await objects.deleteMany(logs.map(({ name, ...timeline }) => objectKey(timeline, logOf(name))));
-      await db
-        .deleteFrom("binary_logs")
-        .where("timeline_id", "=", id)
-        .where(
-          "sequence",
-          "in",
-          logs.map(({ sequence }) => sequence),
-        )
-        .where("doomed_at", "is not", null)
+  await each.run(doomed, (timeline) =>
+    step("worker.delete-logs", async () => {
+      const logs = await db
+        .selectFrom("binary_logs")
+        .select(["name", "sequence"])
+        .where("timeline_id", "=", timeline.id)
+        .where("doomed_at", "<=", readable(deps))
+        .orderBy("doomed_at")
+        .limit(LOGS)
         .execute();
-    });
+      const keyOf = ({ name }: { name: string }): string => objectKey(timeline, logOf(name));
+      const locked = await archivePurge.deleteMany(logs.map(keyOf));
+      const { stay = [], gone = [] } = Object.groupBy(logs, (log) => (locked?.keys.has(keyOf(log)) ? "stay" : "gone"));
+      const sequences = (some: typeof logs): number[] => some.map(({ sequence }) => sequence);
+      if (gone.length > 0)
+        await db
+          .deleteFrom("binary_logs")
+          .where("timeline_id", "=", timeline.id)
+          .where("sequence", "in", sequences(gone))
+          .where("doomed_at", "is not", null)
+          .execute();
+      if (locked !== undefined)
+        await db
+          .updateTable("binary_logs")
+          .set({ doomed_at: dueAfter(deps, locked) })
+          .where("timeline_id", "=", timeline.id)
+          .where("sequence", "in", sequences(stay))
+          .where("doomed_at", "is not", null)
+          .execute();
+    }),
+  );
 }
 
-/** Once a day per timeline: parts of unfinished copies, and lost transactions that were never reported. */
-async function sweepTimelines(deps: Deps): Promise<void> {
+/**
+ * Once a day per timeline: parts of unfinished copies, and lost transactions that were never reported. What is under
+ * retention is deleted on a later day.
+ */
+async function sweepTimelines(deps: Deps, each: DueRows): Promise<void> {
   const { db, clock } = deps;
   const due = await db
     .selectFrom("timelines")
     .select(["id", "account_id", "database_id"])
     .where("swept_at", "<=", new Date(clock().getTime() - DAY_MS))
     .orderBy("swept_at")
-    .limit(TIMELINES)
+    .limit(TIMELINES + each.skipped())
     .execute();
-  for (const timeline of due)
-    await step("worker.sweep-timeline", async () => {
+  await each.run(due, (timeline) =>
+    step("worker.sweep-timeline", async () => {
       await deleteUnfinished(deps, timeline);
       await deleteUnreportedLost(deps, timeline);
       await db.updateTable("timelines").set({ swept_at: clock() }).where("id", "=", timeline.id).execute();
-    });
+    }),
+  );
 }
 
-async function deleteUnfinished({ db, clock, objects }: Deps, timeline: Timeline): Promise<void> {
+async function deleteUnfinished({ db, clock, archivePurge }: Deps, timeline: Timeline): Promise<void> {
   const newest = new Map<string, Date>();
-  for await (const page of objects.list(objectKey(timeline, "copies/")))
+  for await (const page of archivePurge.list(objectKey(timeline, "copies/")))
     for (const { key, at } of page) {
       const id = copyOfKey(key);
       if (id !== undefined && at > (newest.get(id) ?? new Date(0))) newest.set(id, at);
@@ -111,15 +152,15 @@ async function deleteUnfinished({ db, clock, objects }: Deps, timeline: Timeline
   for (const [id, at] of newest) {
     if (at.getTime() > clock().getTime() - UNFINISHED_MS) continue;
     // The manifest first, so that the copy cannot be reported any more while its parts are deleted.
-    await objects.deleteMany([objectKey(timeline, manifestOf(id))]);
-    await objects.deleteAll(objectKey(timeline, copyFolder(id)));
+    const locked = await archivePurge.deleteMany([objectKey(timeline, manifestOf(id))]);
+    if (locked === undefined) await archivePurge.deleteAll(objectKey(timeline, copyFolder(id)));
   }
 }
 
 /** Lost transactions that were reported have a row, and are deleted with it. */
-async function deleteUnreportedLost({ db, clock, objects }: Deps, timeline: Timeline): Promise<void> {
+async function deleteUnreportedLost({ db, clock, archivePurge }: Deps, timeline: Timeline): Promise<void> {
   const old: string[] = [];
-  for await (const page of objects.list(objectKey(timeline, lostTransactionsFolder)))
+  for await (const page of archivePurge.list(objectKey(timeline, lostTransactionsFolder)))
     for (const { key, at } of page) if (at.getTime() <= clock().getTime() - UNREPORTED_LOST_MS) old.push(key);
   if (old.length === 0) return;
   const reported = await db
@@ -128,5 +169,5 @@ async function deleteUnreportedLost({ db, clock, objects }: Deps, timeline: Time
     .where("timeline_id", "=", timeline.id)
     .execute();
   const kept = new Set(reported.map(({ name }) => objectKey(timeline, name)));
-  await objects.deleteMany(old.filter((key) => !kept.has(key)));
+  await archivePurge.deleteMany(old.filter((key) => !kept.has(key)));
 }

@@ -232,7 +232,7 @@ test("a time after an old snapshot without its logs is refused, with the restora
   };
 
   expect(() => planRestore(history, { timeline: "t0", until: at(500) })).toThrow(
-    texts.restorableRange({ oldest: "1970-01-01T00:12:40", newest: "1970-01-01T00:16:40" }).text,
+    texts.restorableTimes({ ranges: [{ oldest: "1970-01-01T00:12:40", newest: "1970-01-01T00:16:40" }] }).text,
   );
   expect(planRestore(history, { timeline: "t0", copy: "old" })).toMatchObject({
     base: { copy: { id: "old" } },

@@ -12,6 +12,10 @@ export type TimelineInfo = {
   created_at: Date;
   archived_through: Date;
   last_log: number;
+  /** Logs may be missing after the last one that is known. */
+  gap_allowed?: boolean;
+  gap_from?: Date | null;
+  gap_at?: Date | null;
 };
 /**
  * A copy contains everything that was committed before `started_at`, and nothing from after `ended_at`. `first_log` is
@@ -40,17 +44,16 @@ export type RestorableRange = { oldest: Date; newest: Date };
 
 export class NotRestorable extends DomainError {
   override readonly name = "NotRestorable";
-  readonly range: RestorableRange | undefined;
-  constructor(range: RestorableRange | undefined) {
-    const reason =
-      range === undefined
-        ? texts.nothingRestorable()
-        : texts.restorableRange({
-            oldest: toTimestamp(nextSecond(range.oldest)),
-            newest: toTimestamp(range.newest),
-          });
-    super("invalid", { reason });
-    this.range = range;
+  readonly ranges: readonly RestorableRange[];
+  constructor(ranges: readonly RestorableRange[]) {
+    const shown = ranges.map(({ oldest, newest }) => ({
+      oldest: toTimestamp(nextSecond(oldest)),
+      newest: toTimestamp(newest),
+    }));
+    super("invalid", {
+      reason: shown.length === 0 ? texts.nothingRestorable() : texts.restorableTimes({ ranges: shown }),
+    });
+    this.ranges = ranges;
   }
 }
 
@@ -60,16 +63,28 @@ export function planRestore<C extends CopyInfo, L extends LogInfo>(
   target: Target,
 ): RestorePlan<C, L> {
   const plan = "copy" in target ? fromCopy(history, target) : toTime(history, target.timeline, target.until);
-  if (plan === undefined)
-    throw new NotRestorable(
-      restorableRange(history, target.timeline) ??
-        restorableRange(beforeTheHole(history, target.timeline), target.timeline),
-    );
+  if (plan === undefined) throw new NotRestorable(restorableRanges(history, target.timeline));
   return plan;
+}
+
+/** The times before and after the last gap. */
+export function restorableRanges(history: History, timelineId: string): RestorableRange[] {
+  const before = beforeTheHole(history, timelineId);
+  return [...(before === history ? [] : [before]), history].flatMap((each) => restorableRange(each, timelineId) ?? []);
 }
 
 /** The history up to the last log before the last gap. */
 function beforeTheHole(history: History, timelineId: string): History {
+  const timeline = timelineOf(history, timelineId);
+  if (timeline !== undefined && isBeyondGap(timeline, timeline.archived_through))
+    return {
+      ...history,
+      timelines: history.timelines.map((each) =>
+        each === timeline
+          ? { ...each, archived_through: timeline.gap_from ?? each.archived_through, gap_allowed: false }
+          : each,
+      ),
+    };
   const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
   const isBeforeHole = ({ sequence }: LogInfo, n: number): boolean =>
     (logs[n + 1]?.sequence ?? (timelineOf(history, timelineId)?.last_log ?? 0) + 1) !== sequence + 1;
@@ -99,7 +114,9 @@ export function restorableRange(history: History, timelineId: string): Restorabl
     .sort((a, b) => a.getTime() - b.getTime());
   const oldest = [timeline.created_at, ...beginnings].find(
     (at) =>
-      toTime(history, timelineId, at) !== undefined && isUnbroken(logs.slice(firstSince(logs, at)), timeline.last_log),
+      toTime(history, timelineId, at) !== undefined &&
+      isUnbroken(logs.slice(firstSince(logs, at)), timeline.last_log) &&
+      hasEverything(timeline, copyBefore(history.copies, timelineId, at), newest),
   );
   return oldest === undefined ? undefined : { oldest, newest };
 }
@@ -126,6 +143,7 @@ function toTime<C extends CopyInfo, L extends LogInfo>(
   const taken = logs.slice(since, reaches === -1 ? logs.length : reaches + 1);
 
   if (reaches === -1 && timeline.archived_through < until) return undefined;
+  if (reaches === -1 && !hasEverything(timeline, copy, until)) return undefined;
   if (!isUnbroken(taken, reaches === -1 ? timeline.last_log : undefined)) return undefined;
   // The last log from which nothing is missing. Snapshots outlive the logs after them, so a gap there must be noticed.
   const passed = Math.max(logs[since - 1]?.sequence ?? 0, (copy?.first_log ?? 1) - 1);
@@ -136,6 +154,14 @@ function toTime<C extends CopyInfo, L extends LogInfo>(
   const steps = taken.map((log, n) => (reaches === since + n ? { log, before: until } : { log }));
   return { base: begun.base, logs: [...begun.logs, ...steps] };
 }
+
+/** A gap was allowed, and no log shows yet whether there is one. */
+const isBeyondGap = ({ gap_allowed, gap_from }: TimelineInfo, until: Date): boolean =>
+  gap_allowed === true && (gap_from ?? until) < until;
+
+/** Only a copy from after the gap has what may be missing in it. */
+const hasEverything = (timeline: TimelineInfo, copy: CopyInfo | undefined, until: Date): boolean =>
+  !isBeyondGap(timeline, until) || (copy !== undefined && copy.started_at >= (timeline.gap_at ?? until));
 
 /** The copy that a restore to a time starts from. Of overlapping copies the later one needs fewer logs. */
 export const copyBefore = <C extends Pick<CopyInfo, "timeline_id" | "started_at" | "ended_at">>(

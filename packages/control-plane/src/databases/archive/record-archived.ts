@@ -4,21 +4,21 @@ import {
   type ArchivedReply,
   type ArchivedRequest,
   countMissing,
+  gtidsOfGroup,
   parseGtidSet,
   PROTOCOL,
 } from "@moorage/contract/agent";
+import type { Text } from "@moorage/contract/texts";
 import { sql } from "kysely";
 import { findServedNode } from "#fleet/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
-import type { Text } from "@moorage/contract/texts";
-import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
+import { lockTimeline, type TimelineRow } from "../model/timeline-store.ts";
+import { markUnfit } from "../spec/archiver-store.ts";
 import { archiveEnd, newestArchiveBranch } from "./archive-end.ts";
-import { markUnfit } from "./archiver-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
 import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
 import { texts } from "./texts.ts";
@@ -67,8 +67,9 @@ async function recordOne(
     if (copies.length + logs.length > 0 || through !== undefined) await requireNewestTerm(tx, hostId, report);
     for (const log of logs) await recordLog(tx, timeline, log);
     for (const copy of copies) await recordCopy(tx, timeline, copy);
-    // After a recovery, forgotten logs may come before these: only a newly reported log shows that none is missing.
-    if (through !== undefined && !timeline.gap_allowed) await advance(tx, timeline, timeOf(through), clock());
+    // Forgotten logs may come before these: only a newly reported log shows that none is missing, or a copy replaces them.
+    if (through !== undefined && (!timeline.gap_allowed || (await findCopiesSinceGap(tx, timeline)).length > 0))
+      await advance(tx, timeline, timeOf(through), clock());
     return isMember ? { node, timeline: timeline.id, ...(await archiveEnd(tx, timeline)) } : undefined;
   });
 }
@@ -124,6 +125,33 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
     .returning("id")
     .executeTakeFirst();
   if (written === undefined) throw refused(texts.copyOfOtherTimeline({ copy: copy.id }));
+  const branch = await newestArchiveBranch(tx, timeline.id);
+  if (timeline.gap_at === null || started_at < timeline.gap_at || first_log <= (branch?.sequence ?? 0)) return;
+  await tx.updateTable("timelines").set({ copy_order_at: null }).where("id", "=", timeline.id).execute();
+}
+
+/** Copies that have everything from before a gap which was allowed. */
+const findCopiesSinceGap = (tx: Tx, { id, gap_at }: TimelineRow) =>
+  tx
+    .selectFrom("copies")
+    .select(["id", "gtid", "first_log"])
+    .where("timeline_id", "=", id)
+    .where("doomed_at", "is", null)
+    .where("started_at", ">=", gap_at)
+    .execute();
+
+/**
+ * The log is the next one after these copies, though not after the last log: a restore goes on with it. A member's log
+ * may start later than the copy, whose own server made another one.
+ */
+async function continueCopies(tx: Tx, timeline: TimelineRow, sequence: number, previous?: string): Promise<void> {
+  if (!timeline.gap_allowed || sequence === timeline.last_log + 1) return;
+  const started = gtidsOfGroup(parseGtidSet(previous ?? ""), timeline.id);
+  const continued = (await findCopiesSinceGap(tx, timeline)).filter(
+    ({ gtid, first_log }) => first_log === timeline.last_log + 1 && countMissing(started, parseGtidSet(gtid)) === 0,
+  );
+  for (const { id } of continued)
+    await tx.updateTable("copies").set({ first_log: sequence }).where("id", "=", id).execute();
 }
 
 /**
@@ -178,7 +206,7 @@ async function recordMemberLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog):
 async function addLog(
   tx: Tx,
   timeline: TimelineRow,
-  { name, bytes, sha256: sum }: Pick<ArchivedLog, "name" | "bytes" | "sha256">,
+  { name, bytes, sha256: sum, previous }: Pick<ArchivedLog, "name" | "bytes" | "sha256" | "previous">,
   { sequence, gtid, closed_at }: { sequence: number; gtid: string; closed_at: Date },
 ): Promise<void> {
   await tx
@@ -194,6 +222,7 @@ async function addLog(
       sha256: sum,
     })
     .execute();
+  await continueCopies(tx, timeline, sequence, previous);
   Object.assign(timeline, { last_log: sequence, gap_allowed: false });
   await tx
     .updateTable("timelines")

@@ -8,7 +8,7 @@ import {
 } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { TimelineRow } from "../timeline-store.ts";
+import type { TimelineRow } from "../model/timeline-store.ts";
 import { archivedGtids } from "./archive-end.ts";
 import { texts } from "./texts.ts";
 

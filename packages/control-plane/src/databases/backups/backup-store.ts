@@ -1,19 +1,21 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
+import type { DatabaseRow } from "../model/database-store.ts";
 
 export type BackupRow = Selectable<Tables["backups"]>;
 export type CopyRow = Selectable<Tables["copies"]>;
 export type Owner = { accountId: number; databaseId: number };
+/** What a host restored for a verification: a backup, or another time of the database. */
+type Verified = { point?: { backup?: number | undefined } };
+
+const columns = { type: sql.ref("backups.type"), created: sql.ref("backups.point_at") };
 
 const backupsOf = (db: Db | Tx, { accountId, databaseId }: Owner) =>
   db.selectFrom("backups").selectAll().where("account_id", "=", accountId).where("database_id", "=", databaseId);
-
-const columns = { type: sql.ref("backups.type"), created: sql.ref("backups.point_at") };
 
 export const listBackupPage = (db: Db, owner: Owner, page: PageRequest, filter: Filter) =>
   listPage(backupsOf(db, owner), { page, filter, columns, lastly: { by: "backups.id" } });
@@ -41,6 +43,29 @@ export const deleteBackups = (tx: Tx, owner: Owner, ids: readonly number[]): Pro
     .where("database_id", "=", owner.databaseId)
     .where("id", "in", ids)
     .execute();
+
+/** A host restored the backup and found it intact at this time. The newest backup with this mark does not expire. */
+export async function markVerified(
+  tx: Tx,
+  { account_id, id }: Pick<DatabaseRow, "account_id" | "id">,
+  { point }: Verified,
+  at: Date,
+): Promise<void> {
+  await tx
+    .updateTable("databases")
+    .set({ verified_at: at })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+  if (point?.backup === undefined) return;
+  await tx
+    .updateTable("backups")
+    .set({ verified_at: at })
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .where("id", "=", point.backup)
+    .execute();
+}
 
 /** Undefined: no host has reported it, or it is marked for deletion. */
 export const findCopy = (tx: Tx, accountId: number, id: string): Promise<CopyRow | undefined> =>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { activeDatabase, databaseFixture } from "#testing/active-database.ts";
 import { hasBackup, later } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { markVerified } from "./mark-verified.ts";
+import { markVerified } from "./backup-store.ts";
 
 type List = { results: number; data: { id: number; type: string; label: string; created: string }[] };
 

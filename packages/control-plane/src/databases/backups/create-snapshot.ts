@@ -2,16 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { NewDatabaseBackup } from "@moorage/contract";
 import type { Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import { requireActionAllowed, statusDuring } from "../database.ts";
-import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { openWork } from "../changes/open-work.ts";
-import { snapshot } from "./backup-activities.ts";
+import { openWork } from "../changes/change.ts";
+import { lockDatabase, saveDatabase } from "../model/database-store.ts";
+import { requireActionAllowed, statusDuring } from "../model/database.ts";
+import { requireSnapshotPossible, snapshot, type SnapshotInput } from "./snapshot.ts";
 import { listBackups } from "./backup-store.ts";
-import { requireSnapshotPossible, type SnapshotInput } from "./snapshot.ts";
 
 export type SnapshotDeps = { db: Db; clock: Clock; nudgeRelay: () => void; backupDeadlineSeconds: number };
 

@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { activeDatabase, databaseFixture } from "#testing/active-database.ts";
 import { archivedThrough, hasBackup, midnightAfter, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { endTimeline } from "../timeline-store.ts";
+import { endTimeline } from "../model/timeline-store.ts";
 import { duePoints } from "./daily-points.ts";
+import { texts } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -102,9 +104,10 @@ test("a database whose backup fails does not cost the others theirs", async () =
   for (const each of [database, other]) await shipped(world, each);
   await sql`alter table backups add check (database_id <> ${sql.lit(database.id)})`.execute(world.db);
 
-  await expect(world.run("dailyPoints")).rejects.toThrow("1 daily backups could not be made");
+  await world.run("dailyPoints");
 
   expect([await dailyOf(world, database), (await dailyOf(world, other)).length]).toEqual([[], 1]);
+  expect(world.stuck().get("dailyPoints")).toBe(1);
 });
 
 test("a midnight before the database left a timeline still belongs to it, a later one does not", async () => {
@@ -257,4 +260,73 @@ test("finding what is due reads as much at 20,000 databases as at 1,000, for the
   const [few, many] = [await buffersOf(1_000), await buffersOf(20_000)];
   console.log(`daily points, ${DUE} due: ${few} buffers at 1,000 databases, ${many} at 20,000`);
   expect(Math.abs(many / few - 1)).toBeLessThanOrEqual(0.2);
+});
+
+/** Its archive has no log 3: the archiver was replaced by a member that did not have it, and `gap_allowed` was set. */
+async function withGap(world: World, database: { id: number }, midnight: number) {
+  const { account_id, timeline_id } = await world.databaseRow(database.id);
+  const timeline = { account_id, timeline_id: timeline_id as string };
+  const at = (minutes: number): Date => new Date(midnight + minutes * 60_000);
+  const columns = { ...timeline, bytes: 1, gtid: "" };
+  const copy = (minutes: number, first_log: number) =>
+    world.db
+      .insertInto("copies")
+      .values({
+        ...columns,
+        id: randomUUID(),
+        started_at: at(minutes - 1),
+        ended_at: at(minutes),
+        parts: 1,
+        manifest_sha256: "c".repeat(64),
+        first_log,
+      })
+      .execute();
+  const log = (sequence: number, minutes: number) =>
+    world.db
+      .insertInto("binary_logs")
+      .values({ ...columns, sequence, name: `binlog.00000${sequence}`, closed_at: at(minutes), sha256: "a".repeat(64) })
+      .execute();
+  await copy(-180, 2);
+  for (const [sequence, minutes] of [
+    [1, -200],
+    [2, -120],
+    [4, -30],
+    [5, 10],
+  ] as const)
+    await log(sequence, minutes);
+  await world.db.updateTable("timelines").set({ last_log: 5 }).where("id", "=", timeline.timeline_id).execute();
+  return { copy, log };
+}
+
+test("a midnight that no restore reaches is no backup: its tenant is told, and a base copy is ordered once", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await databaseFixture(world);
+  const midnight = midnightAfter(world.time.now).getTime();
+  const archive = await withGap(world, database, midnight);
+  setClock(world, midnight + 11 * 60_000);
+  await archivedThrough(world, database, new Date(midnight + 10 * 60_000));
+
+  await world.run("dailyPoints");
+  await world.run("dailyPoints");
+
+  const at = new Date(midnight).toISOString().slice(0, 19);
+  const message = texts.dailyPointMissing({ label: database.label, at }).text;
+  expect(await dailyOf(world, database)).toEqual([]);
+  expect((await world.events()).filter(({ action }) => action === "database_backup_create")).toMatchObject([
+    { status: "failed", message },
+  ]);
+  const notices = async () => (await alice.get<{ data: object[] }>("/v4/account/notifications")).body.data;
+  expect(await notices()).toMatchObject([{ message }]);
+  expect((await world.nodes())[0]?.desired_spec?.tasks).toMatchObject([{ kind: "copy" }]);
+
+  // The base copy was taken in the morning.
+  await archive.copy(60, 6);
+  await archive.log(6, 90);
+  await world.db.updateTable("timelines").set({ last_log: 6 }).execute();
+  setClock(world, midnight + DAY_MS + 60_000);
+  await shipped(world, database);
+  await world.run("dailyPoints");
+
+  expect((await dailyOf(world, database)).map((point) => point.at)).toEqual([midnight + DAY_MS]);
+  expect(await notices()).toEqual([]);
 });

@@ -1,11 +1,12 @@
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
-import { lockDatabase } from "../database-store.ts";
-import type { TimelineRow } from "../timeline-store.ts";
-import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
+import type { EachDue } from "#platform/each-due.ts";
+import { isRestorable } from "../archive/is-restorable.ts";
+import { lockDatabase } from "../model/database-store.ts";
+import { nextMidnight, type TimelineRow } from "../model/timeline-store.ts";
 import { insertDailyPoint } from "./backup-store.ts";
-import { dailyLabel, nextMidnight } from "./daily-label.ts";
+import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
+import { reportMissingPoint, resolveMissingPoint } from "./report-missing-point.ts";
 
 export const dailyPointSteps = ["worker.daily-point"] as const;
 const BATCH = 500;
@@ -13,24 +14,24 @@ const BATCH = 500;
 type DuePoint = Pick<TimelineRow, "account_id" | "database_id" | "id">;
 
 /**
- * A daily backup is a row: a time before which every commit is archived. An index holds only the due ones, so databases
- * whose day has not ended cost nothing.
+ * A daily backup is a row: a time before which every commit is archived, and which a restore can reach. An index holds
+ * only the due ones, so databases whose day has not ended cost nothing.
  */
-export const createDailyPointsJob =
-  ({ db, clock, ...settings }: { db: Db; clock: Clock } & RetentionSettings) =>
-  async (): Promise<void> => {
-    const faults: unknown[] = [];
-    for (const due of await duePoints(db, clock(), BATCH).execute()) {
-      try {
-        // A timeline whose archive was behind for days gets one point per day.
-        while (await transact(db, "worker.daily-point", (tx) => addPoint(tx, due, settings, clock())));
-      } catch (error) {
-        // A fault of one database must not cost the others their backups.
-        faults.push(error);
-      }
-    }
-    if (faults.length > 0) throw new AggregateError(faults, `${faults.length} daily backups could not be made`);
+export const createDailyPointsJob = ({
+  db,
+  clock,
+  eachDue,
+  ...settings
+}: { db: Db; clock: Clock; eachDue: EachDue } & RetentionSettings) => {
+  const each = eachDue("dailyPoints", "timeline");
+  return async (): Promise<void> => {
+    const found = await duePoints(db, clock(), BATCH + each.skipped()).execute();
+    await each.run(found, async (due) => {
+      // A timeline whose archive was behind for days gets one point per day.
+      while (await transact(db, "worker.daily-point", (tx) => addPoint(tx, due, settings, clock())));
+    });
   };
+};
 
 export const duePoints = (db: Db | Tx, now: Date, limit: number) =>
   db
@@ -55,7 +56,9 @@ async function addPoint(tx: Tx, due: DuePoint, settings: RetentionSettings, now:
     await setNextPoint(tx, timeline.id, null);
     return false;
   }
-  if (timeline.created_at <= at)
+  if (timeline.created_at <= at && !(await isRestorable(tx, timeline.id, at)))
+    await reportMissingPoint(tx, database, { timeline: timeline.id, at }, now);
+  else if (timeline.created_at <= at) {
     await insertDailyPoint(tx, {
       account_id: owner.accountId,
       database_id: owner.databaseId,
@@ -66,10 +69,20 @@ async function addPoint(tx: Tx, due: DuePoint, settings: RetentionSettings, now:
       point_at: at,
       created_at: now,
     });
+    await resolveMissingPoint(tx, database);
+  }
   await setNextPoint(tx, timeline.id, nextMidnight(at));
   await applyRetention(tx, owner, settings, now);
   return true;
 }
+
+const dailyLabel = (at: Date): string => {
+  const digits = at.toISOString().replaceAll(/\D/g, "");
+  return `Scheduled-${digits.slice(0, 8)}-${digits.slice(8, 12)}`;
+};
+
+/** Tenants cannot use such a label: it would collide with a future daily backup. */
+export const isDailyLabel = (label: string): boolean => /^Scheduled-\d{8}-\d{4}$/.test(label);
 
 const setNextPoint = (tx: Tx, id: string, next_point_at: Date | null): Promise<unknown> =>
   tx.updateTable("timelines").set({ next_point_at }).where("id", "=", id).execute();

@@ -1,16 +1,15 @@
 import { emit } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
 import { requireCurrent } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { audit } from "#platform/db/audit.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
-import { requireActionAllowed } from "../database.ts";
-import { lockDatabase } from "../database-store.ts";
-import { entityOf, targetOf } from "../entity.ts";
-import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
+import { lockDatabase } from "../model/database-store.ts";
+import { requireActionAllowed } from "../model/database.ts";
+import { entityOf, targetOf } from "../model/entity.ts";
 import { deleteBackups, findBackup } from "./backup-store.ts";
+import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
 import { texts } from "./texts.ts";
 
 export type DeleteBackupDeps = { db: Db; clock: Clock } & RetentionSettings;
@@ -32,7 +31,7 @@ export async function deleteBackup(
     if (database.deleted_at !== null) throw notFound();
     const backup = await findBackup(tx, owner, backupId);
     requireActionAllowed("delete a backup of", database.status);
-    await requireCurrent(tx);
+    await requireCurrent(tx, databaseId);
 
     await deleteBackups(tx, owner, [backupId]);
     await applyRetention(tx, owner, deps, now);

@@ -9,7 +9,8 @@ import {
   type Target,
   type TimelineInfo,
 } from "../archive/recipe.ts";
-import { type Backup, expiredBackups, needsOf, RESTORE_DAYS, unneededLogs } from "./retention.ts";
+import { type Backup, expiredBackups, needsOf, unneededLogs } from "./retention.ts";
+import { RESTORE_DAYS } from "../model/restore-window.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
@@ -18,67 +19,30 @@ const at = (hour: number): Date => new Date(hour * HOUR_MS);
 type Timeline = TimelineInfo & { ended_at: Date | null };
 type Archive = { timelines: Timeline[]; copies: CopyInfo[]; logs: LogInfo[]; backups: Backup[] };
 
+const TimelineDrafts = fc.record({
+  created: fc.nat(400),
+  length: fc.integer({ min: 1, max: 700 }),
+  closings: fc.uniqueArray(fc.integer({ min: 1, max: 700 }), { maxLength: 40 }),
+  copies: fc.array(fc.record({ started: fc.integer({ min: 1, max: 700 }), takes: fc.nat(6), early: fc.nat(2) }), {
+    maxLength: 8,
+  }),
+  parent: fc.nat(5),
+  leftAt: fc.nat(700),
+  fromCopy: fc.boolean(),
+  ended: fc.boolean(),
+});
+type TimelineDraft = typeof TimelineDrafts extends fc.Arbitrary<infer Draft> ? Draft : never;
+
 /** Some forty days in hours. The first timeline is the oldest; each other one starts at a point of an earlier one. */
 const Archives = fc
   .record({
-    timelines: fc.array(
-      fc.record({
-        created: fc.nat(400),
-        length: fc.integer({ min: 1, max: 700 }),
-        closings: fc.uniqueArray(fc.integer({ min: 1, max: 700 }), { maxLength: 40 }),
-        copies: fc.array(fc.record({ started: fc.integer({ min: 1, max: 700 }), takes: fc.nat(6), early: fc.nat(2) }), {
-          maxLength: 8,
-        }),
-        parent: fc.nat(5),
-        leftAt: fc.nat(700),
-        fromCopy: fc.boolean(),
-        ended: fc.boolean(),
-      }),
-      { minLength: 1, maxLength: 4 },
-    ),
+    timelines: fc.array(TimelineDrafts, { minLength: 1, maxLength: 4 }),
     snapshots: fc.array(fc.nat(30), { maxLength: 3 }),
     points: fc.array(fc.record({ timeline: fc.nat(3), day: fc.nat(45), verified: fc.boolean() }), { maxLength: 14 }),
   })
   .map(({ timelines: drafts, snapshots, points }): Archive => {
     const archive: Archive = { timelines: [], copies: [], logs: [], backups: [] };
-    for (const [n, draft] of drafts.entries()) {
-      const parent = n === 0 ? undefined : archive.timelines[draft.parent % n];
-      const created = (parent === undefined ? 0 : parent.created_at.getTime() / HOUR_MS) + draft.created;
-      const end = created + draft.length;
-      const closings = draft.closings.map((after) => created + after).filter((hour) => hour <= end);
-      const parentCopies = archive.copies.filter(({ timeline_id }) => timeline_id === parent?.id);
-      const parentCopy = draft.fromCopy ? parentCopies[draft.leftAt % Math.max(1, parentCopies.length)] : undefined;
-      archive.timelines.push({
-        id: `t${n}`,
-        prepared: parent === undefined ? "p" : null,
-        parent_id: parent?.id ?? null,
-        parent_copy_id: parentCopy?.id ?? null,
-        parent_until:
-          parent === undefined || parentCopy !== undefined
-            ? null
-            : new Date(
-                Math.min(parent.archived_through.getTime(), parent.created_at.getTime() + draft.leftAt * HOUR_MS),
-              ),
-        created_at: at(created),
-        ended_at: draft.ended ? at(end) : null,
-        archived_through: at(end),
-        last_log: closings.length,
-      });
-      closings.sort((a, b) => a - b);
-      for (const [i, hour] of closings.entries())
-        archive.logs.push({ timeline_id: `t${n}`, sequence: i + 1, closed_at: at(hour) });
-      for (const [i, { started, takes, early }] of draft.copies.entries()) {
-        if (created + started + takes > end) continue;
-        const before = closings.filter((hour) => hour < created + started).length;
-        archive.copies.push({
-          id: `c${n}.${i}`,
-          timeline_id: `t${n}`,
-          first_log: Math.max(1, before + 1 - early),
-          started_at: at(created + started),
-          ended_at: at(created + started + takes),
-        });
-      }
-    }
+    for (const draft of drafts) addTimeline(archive, draft);
     let id = 0;
     for (const pick of new Set(snapshots)) {
       const copy = archive.copies[pick];
@@ -95,6 +59,46 @@ const Archives = fc
     }
     return archive;
   });
+
+function addTimeline(archive: Archive, draft: TimelineDraft): void {
+  const n = archive.timelines.length;
+  const parent = n === 0 ? undefined : archive.timelines[draft.parent % n];
+  const created = (parent === undefined ? 0 : parent.created_at.getTime() / HOUR_MS) + draft.created;
+  const end = created + draft.length;
+  const closings = draft.closings
+    .map((after) => created + after)
+    .filter((hour) => hour <= end)
+    .sort((a, b) => a - b);
+  const parentCopies = archive.copies.filter(({ timeline_id }) => timeline_id === parent?.id);
+  const parentCopy = draft.fromCopy ? parentCopies[draft.leftAt % Math.max(1, parentCopies.length)] : undefined;
+  archive.timelines.push({
+    id: `t${n}`,
+    prepared: parent === undefined ? "p" : null,
+    parent_id: parent?.id ?? null,
+    parent_copy_id: parentCopy?.id ?? null,
+    parent_until: parent === undefined || parentCopy !== undefined ? null : leftAt(parent, draft.leftAt),
+    created_at: at(created),
+    ended_at: draft.ended ? at(end) : null,
+    archived_through: at(end),
+    last_log: closings.length,
+  });
+  for (const [i, hour] of closings.entries())
+    archive.logs.push({ timeline_id: `t${n}`, sequence: i + 1, closed_at: at(hour) });
+  for (const [i, { started, takes, early }] of draft.copies.entries()) {
+    if (created + started + takes > end) continue;
+    const before = closings.filter((hour) => hour < created + started).length;
+    archive.copies.push({
+      id: `c${n}.${i}`,
+      timeline_id: `t${n}`,
+      first_log: Math.max(1, before + 1 - early),
+      started_at: at(created + started),
+      ended_at: at(created + started + takes),
+    });
+  }
+}
+
+const leftAt = ({ created_at, archived_through }: Timeline, hours: number): Date =>
+  new Date(Math.min(archived_through.getTime(), created_at.getTime() + hours * HOUR_MS));
 
 /** What is left after the retention job. */
 function retained(archive: Archive, kept: number, now: Date): Archive {

@@ -1,5 +1,6 @@
+import { GRACE_DAYS, RESTORE_DAYS } from "../model/restore-window.ts";
 import { copyBefore } from "../archive/recipe.ts";
-import type { TimelineRow } from "../timeline-store.ts";
+import type { TimelineRow } from "../model/timeline-store.ts";
 import type { BackupRow, CopyRow } from "./backup-store.ts";
 
 /** Retention: which rows of a database's history are still needed. Pure. */
@@ -22,10 +23,6 @@ export type Family = {
 export type LogRange = { timeline: string; first: number; until: Date | undefined };
 export type Needs = { copies: ReadonlySet<string>; logs: readonly LogRange[] };
 
-/** Every second of the last so many days can be restored. */
-export const RESTORE_DAYS = 7;
-/** A request accepted at the edge of the window still finds its data when it runs. */
-const GRACE_DAYS = 1;
 const DAY_MS = 86_400_000;
 
 export const windowStart = (now: Date): Date => new Date(now.getTime() - (RESTORE_DAYS + GRACE_DAYS) * DAY_MS);

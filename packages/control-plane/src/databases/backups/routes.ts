@@ -1,12 +1,18 @@
-import { createMysqlBackup, deleteMysqlBackup, listMysqlBackups, viewMysqlBackup } from "@moorage/contract";
+import {
+  createMysqlBackup,
+  type DatabaseBackup,
+  deleteMysqlBackup,
+  listMysqlBackups,
+  toTimestamp,
+  viewMysqlBackup,
+} from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
 import { toPage } from "#platform/http/page.ts";
-import { requireActionAllowed } from "../database.ts";
-import { findBackup, listBackupPage, type Owner, statusOf } from "./backup-store.ts";
+import { requireActionAllowed } from "../model/database.ts";
+import { type BackupRow, findBackup, listBackupPage, type Owner, statusOf } from "./backup-store.ts";
 import { createSnapshot, type SnapshotDeps } from "./create-snapshot.ts";
-import { type DeleteBackupDeps, deleteBackup } from "./delete-backup.ts";
-import { viewOfBackup } from "./view.ts";
+import { deleteBackup, type DeleteBackupDeps } from "./delete-backup.ts";
 
 export type BackupRouteDeps = RouteDeps & SnapshotDeps & DeleteBackupDeps;
 
@@ -40,3 +46,11 @@ export function backupRoutes(app: FastifyInstance, deps: BackupRouteDeps): void 
     return {};
   });
 }
+
+const viewOfBackup = ({ id, type, label, point_at, verified_at }: BackupRow): DatabaseBackup => ({
+  id,
+  type,
+  label,
+  created: toTimestamp(point_at),
+  verified: verified_at === null ? null : toTimestamp(verified_at),
+});

@@ -8,7 +8,7 @@ import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { hasBackup, later } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts as databaseTexts } from "../texts.ts";
+import { texts as databaseTexts } from "../model/texts.ts";
 import { texts } from "./texts.ts";
 
 let store: ObjectStore;

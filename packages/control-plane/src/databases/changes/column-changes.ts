@@ -1,19 +1,38 @@
-import { toTimestamp } from "@moorage/contract";
+import type { Access, Operation, suspendMysqlDatabase } from "@moorage/contract";
 import type { Text } from "@moorage/contract/texts";
+import type { Principal } from "#identity/index.ts";
 import type { OperationRow } from "#operations/index.ts";
-import type { DatabaseAction, Work } from "../database.ts";
-import type { DatabaseRow } from "../database-store.ts";
-import { texts } from "../texts.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import type { DatabaseAction, Work } from "../model/database.ts";
+import type { DatabaseChange, DatabaseRow } from "../model/database-store.ts";
 import type { Change } from "./change.ts";
 
 export type KeptColumn = keyof Pick<DatabaseRow, "plan" | "powered" | "image" | "allow_list">;
 
-/** A change of columns that the hosts apply, all in the same way. */
+/** An operation of the contract on one database, without a body and with an empty reply. */
+type RequestOperation = Operation & Pick<typeof suspendMysqlDatabase, "params" | "reply"> & { access: Access };
+
+/** What a request is judged by, in the transaction that accepts it. */
+type Requested = { tx: Tx; before: DatabaseRow; by: Principal; at: Date; sealer: Sealer };
+
+/** A change of columns that the hosts apply, all in the same way. All of them: `updates/table.ts`. */
 export type ColumnChange = Pick<Change, "kind" | "audited" | "events" | "notices"> & {
   action: DatabaseAction;
   work: Work;
+  /** How a tenant requests it. Without: another operation includes it. */
+  request?: {
+    operation: RequestOperation;
+    /** The columns that it sets. Undefined: the hosts have nothing to do. */
+    columns: (requested: Requested) => Promise<DatabaseChange | undefined> | DatabaseChange;
+  };
   /** The columns that are rolled back on failure. None: the change stays desired, and the hosts apply it later. */
   keeps: readonly KeptColumn[];
+  /**
+   * Part of what the change takes away stays away when it is rolled back: the columns to roll back to, once members may
+   * have applied it.
+   */
+  remains?: (previous: ColumnChangeInput["previous"], changed: DatabaseRow) => ColumnChangeInput["previous"];
   /** The nodes get another size or image and restart for it: those of a cluster one at a time. */
   rolls?: true;
   /** The nodes start with it: those of a cluster bootstrap their group again. */
@@ -24,80 +43,16 @@ export type ColumnChange = Pick<Change, "kind" | "audited" | "events" | "notices
   done?: (at: Date | undefined) => Text;
   /** The message of a failure. */
   failed: (reason: { why: string }) => Text;
+  /** The message of a failure of which members may have applied the change. Without: `failed`. */
+  failedInPart?: (reason: { why: string; behind: readonly number[] }) => Text;
 };
 
-export const columnChanges = {
-  applyAllowList: {
-    kind: "applyAllowList",
-    action: "update",
-    work: "update",
-    audited: "update_database",
-    events: ["database_update"],
-    keeps: ["allow_list"],
-    done: (at) => (at === undefined ? texts.allowListApplied() : texts.allowListAppliedAt({ at: toTimestamp(at) })),
-    failed: texts.allowListFailed,
-  },
-  resizeDatabase: {
-    kind: "resizeDatabase",
-    action: "resize",
-    work: "resize",
-    audited: "resize_database",
-    events: ["database_update", "database_resize"],
-    notices: ["database_resize_create"],
-    keeps: ["plan"],
-    rolls: true,
-    failed: texts.resizeFailed,
-  },
-  suspendDatabase: {
-    kind: "suspendDatabase",
-    action: "suspend",
-    work: "suspend",
-    audited: "suspend_database",
-    events: ["database_update"],
-    keeps: ["powered"],
-    failed: texts.suspendFailed,
-  },
-  resumeDatabase: {
-    kind: "resumeDatabase",
-    action: "resume",
-    work: "resume",
-    audited: "resume_database",
-    events: ["database_update"],
-    keeps: ["powered"],
-    starts: true,
-    failed: texts.resumeFailed,
-  },
-  patchDatabase: {
-    kind: "patchDatabase",
-    action: "patch",
-    work: "patch",
-    audited: "patch_database",
-    events: ["database_update"],
-    keeps: ["image"],
-    rolls: true,
-    pauses: true,
-    failed: texts.patchFailed,
-  },
-  resetCredentials: {
-    kind: "resetCredentials",
-    action: "reset the credentials of",
-    work: "reset",
-    audited: "reset_credentials",
-    events: ["database_credentials_reset"],
-    // The old password may be compromised: it must not come back.
-    keeps: [],
-    failed: texts.passwordNotSet,
-  },
-} as const satisfies Record<string, ColumnChange>;
+export const defineChange = <const C extends ColumnChange>(change: C): C => change;
 
-export type ColumnChangeKind = keyof typeof columnChanges;
-
-export function columnChangeOf(kind: string): ColumnChange {
-  if (!(kind in columnChanges)) throw new Error(`${kind} changes no columns of a database.`);
-  return columnChanges[kind as ColumnChangeKind];
-}
-
-/** What the end of such a change needs: the columns to roll back to. */
-export type ColumnChangeInput = { previous: Partial<Pick<DatabaseRow, KeptColumn>> };
-export const previousOf = ({ input }: OperationRow): ColumnChangeInput["previous"] =>
-  (input as ColumnChangeInput).previous;
+/** What the end of such a change needs: the columns and the status to roll back to. */
+export type ColumnChangeInput = {
+  previous: Partial<Pick<DatabaseRow, KeptColumn>>;
+  /** Absent: it was accepted before this was recorded. */
+  before?: DatabaseRow["status"];
+};
+export const inputOf = ({ input }: OperationRow): ColumnChangeInput => input as ColumnChangeInput;

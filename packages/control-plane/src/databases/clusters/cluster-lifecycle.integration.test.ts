@@ -1,13 +1,13 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { startPowerDns } from "@moorage/testkit/power-dns.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPowerDns } from "#dns/index.ts";
-import { CLUSTER_PLAN, HOME, OFFICE, offerClusterPlan } from "#testing/active-database.ts";
+import { CLUSTER_PLAN, OFFICE, offerClusterPlan } from "#testing/active-database.ts";
 import { clusterOnAgents, pollingAgents } from "#testing/cluster-on-agents.ts";
 import { shortenDeadline, until, untilSettled } from "#testing/database-on-agent.ts";
-import { startPowerDns } from "#testing/power-dns.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
-import { createDnsActivities } from "../dns-activities.ts";
+import { createDnsActivities } from "../jobs/dns-activities.ts";
 import { texts } from "../workflows/texts.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
@@ -34,7 +34,10 @@ test("three nodes are provisioned, in DNS with all their hosts, and removed from
   const { id } = (await alice.create({ type: CLUSTER_PLAN, cluster_size: 3 })).body;
   await untilSettled(world);
 
-  expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "active", read_only_port: 28_192 });
+  expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({
+    status: "active",
+    read_only_port: expect.any(Number),
+  });
   const used: string[] = [];
   for (const { host_id } of await world.nodes()) used.push((await world.hostRow(host_id)).address);
   expect((await dns.lookUp(`db-${id}-mysql-primary.${ZONE}`)).sort()).toEqual(used.sort());
@@ -59,10 +62,10 @@ test("a list is in force when all three hosts have it; the event has the time an
   await untilSettled(world);
 
   expect(cluster.specs().map(({ firewall }) => firewall?.sources)).toEqual([OFFICE, OFFICE, OFFICE]);
-  expect((await lastEvent(world))?.message).toMatch(/^Applied on every node at [\dT:-]+\.$/);
+  expect((await lastEvent(world))?.message).toMatch(/^Applied on every node at [\dT:-]+ UTC\.$/);
 });
 
-test("a list that one of three hosts cannot apply is in force on none of them", async () => {
+test("a list that one of three hosts cannot apply admits nobody new on any, and nobody whom it removes", async () => {
   const refuse = (spec: NodeSpec): Partial<NodeReport> =>
     spec.ordinal === 2 && spec.firewall?.sources.includes(OFFICE[0] as string)
       ? { state: "failed", message: "it is broken" }
@@ -75,9 +78,8 @@ test("a list that one of three hosts cannot apply is in force on none of them", 
   await untilSettled(world);
 
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("it is broken") });
-  expect((await cluster.alice.get(cluster.url)).body).toMatchObject({ status: "active", allow_list: HOME });
-  const home = `${HOME[0]}/32`;
-  await until(async () => cluster.specs().every(({ firewall }) => firewall?.sources.join() === home));
+  expect((await cluster.alice.get(cluster.url)).body).toMatchObject({ status: "active", allow_list: [] });
+  await until(async () => cluster.specs().every(({ firewall }) => firewall?.sources.length === 0));
 });
 
 test("a new password is sent to all members", async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { activeCluster, CLUSTER_PLAN, offerClusterPlan, reportMembers } from "#testing/active-database.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { newWorld, PLAN, type World } from "#testing/world.ts";
-import { createSecretsOf } from "../credentials.ts";
+import { createSecretsOf } from "../api/credentials.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 
@@ -109,9 +109,9 @@ test("its nodes are on three hosts with one port, know each other, and only the 
   expect(new Set((await world.nodes()).map(({ host_id }) => host_id)).size).toBe(3);
   expect(new Set(desired.map(({ network }) => network.port)).size).toBe(1);
   expect(desired.map(({ cluster }) => cluster)).toEqual([
-    { replication: "semi_synch", group, members, bootstrap: group },
-    { replication: "semi_synch", group, members },
-    { replication: "semi_synch", group, members },
+    { replication: "semi_synch", group, members, members_version: 1, bootstrap: group },
+    { replication: "semi_synch", group, members, members_version: 1 },
+    { replication: "semi_synch", group, members, members_version: 1 },
   ]);
   const ofFirst = desired[0]?.cluster?.members.find(({ host }) => host === `host-${hosts[0]?.id}`);
   expect(ofFirst?.address).toBe("10.9.0.1");

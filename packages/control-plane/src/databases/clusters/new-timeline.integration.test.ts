@@ -9,7 +9,7 @@ import {
 } from "#testing/active-database.ts";
 import { archivedThrough, later } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { openGroupPassword } from "./cluster-store.ts";
+import { openClusterSecret } from "../spec/cluster-store.ts";
 
 async function threeHosts(world: World) {
   return [await world.host(), await world.host(), await world.host()];
@@ -42,7 +42,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
   const owner = { account_id: alice.accountId, id: database.id };
   const [before, password] = [
     await specsOf(world, database.id),
-    await openGroupPassword(world.db, world.sealer, owner),
+    await openClusterSecret(world.db, world.sealer, owner, "group_password"),
   ];
   await archivedThrough(world, database);
   later(world, 5);
@@ -62,7 +62,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
   expect(new Set([...before, ...after].map(({ node }) => node)).size).toBe(6);
   expect(after[0]?.cluster?.group).not.toBe(before[0]?.cluster?.group);
   expectFirstOrders(after, (await world.databaseRow(database.id)).timeline_id as string);
-  expect(await openGroupPassword(world.db, world.sealer, owner)).toBe(password);
+  expect(await openClusterSecret(world.db, world.sealer, owner, "group_password")).toBe(password);
 
   await reportMembers(world, hosts);
   expect(await world.checkPhase(id, "running")).toEqual({ state: "observed" });

@@ -22,28 +22,36 @@ export const texts = defineTexts("cluster", {
       `its replicas still have ${seconds} seconds of changes to apply; at most ${most} are allowed. Retry later.`,
     { seconds: 12, most: 5 },
   ),
-  switchoverLate: text(() => "The primary was not changed in time."),
+  switchoverLate: text(
+    () =>
+      "The switchover did not complete in time. To see whether the primary changed: GET /v4/databases/mysql/instances/{id}/failovers",
+  ),
   operationOvertaken: text(() => "another operation changed the database meanwhile."),
 
   promoteSingleNode: text(() => `${CANNOT_PROMOTE} ${SINGLE_NODE}`),
   promoteElected: text(
     () => `${CANNOT_PROMOTE} its nodes elect another primary automatically as soon as two of them reach each other.`,
   ),
-  promoteNodesUnknown: text(() => `${CANNOT_PROMOTE} not all of its nodes are known. Retry in a moment.`),
+  promoteNodesUnknown: text(
+    () => `${CANNOT_PROMOTE} the control plane does not know its primary or all of its nodes yet. Retry in a moment.`,
+  ),
   promotePrimaryServes: text(
     () =>
-      `${CANNOT_PROMOTE} its replicas follow the primary, so the primary serves clients. Use a switchover instead; it loses no data.`,
+      `${CANNOT_PROMOTE} a replica follows the primary, so the primary serves clients. Use a switchover instead, which loses no data and requires that all three nodes are healthy.`,
   ),
   promotePrimaryReachable: text(
-    () => `${CANNOT_PROMOTE} its primary is reachable and recovering. Use a switchover instead; it loses no data.`,
+    () =>
+      `${CANNOT_PROMOTE} its primary is reachable and recovering. When all three nodes are healthy again, use a switchover, which loses no data.`,
   ),
   promoteReplicasPending: text(
     () => `${CANNOT_PROMOTE} its replicas have not reported their transactions yet. Retry in a moment.`,
   ),
-  promoteNoReplica: text(() => `${CANNOT_PROMOTE} none of its replicas answers.`),
+  promoteNoReplica: text(
+    () => `${CANNOT_PROMOTE} none of its replicas is reachable. Retry when a replica is back, or ask the operator.`,
+  ),
   promoteBackupsAhead: text(
     () =>
-      `${CANNOT_PROMOTE} its backups have transactions that the remaining nodes lack. Restore it to the newest point in time.`,
+      `${CANNOT_PROMOTE} its backups have transactions that the remaining nodes lack. Restore the database to the newest point in time.`,
   ),
   promoteLossNotAccepted: text(
     ({ primary, next, state, at, seconds }: PromotionLoss) =>
@@ -51,18 +59,19 @@ export const texts = defineTexts("cluster", {
     LOSS,
   ),
 
-  databaseUnknown: text(({ id }: { id: number }) => `No database has the id ${id}.`, { id: 7 }),
+  databaseUnknown: text(({ id }: { id: number }) => `No database has the id ${id}. See: moorage admin db list`, {
+    id: 7,
+  }),
   bootstrapNoCluster: text(() => "Only a running database of three nodes has a group to bootstrap."),
   bootstrapRepairOpen: text(
-    ({ kinds }: { kinds: string[] }) =>
-      `A repair of the database is already under way (${kinds.join(" or ")}). To see its state: moorage db list`,
-    { kinds: ["replaceNode", "bootstrapGroup"] },
+    () =>
+      "The control plane is already replacing a node of the database or bootstrapping its group. To see the state of the database: moorage admin db list",
   ),
   bootstrapWrongStatus: text(
     ({ status }: { status: string }) => `The database is ${status}. Wait until that operation has ended.`,
     { status: "updating" },
   ),
-  bootstrapGroupExists: text(() => "Two nodes of the database reach each other: it has a group already."),
+  bootstrapGroupExists: text(() => "Two nodes of the database reach each other, so the database has a group already."),
   bootstrapLossNotAccepted: text(
     ({ hosts }: { hosts: string[] }) =>
       `The transactions on unreachable hosts are unknown (${hosts.join(" and ")}). Bring these hosts back, or add --accept-loss. Transactions that exist only there are then lost.`,
@@ -70,7 +79,7 @@ export const texts = defineTexts("cluster", {
   ),
   bootstrapHostsNotDead: text(
     ({ hosts }: { hosts: string[] }) =>
-      `Unreachable hosts may still run a group of their own (${hosts.join(" and ")}). If they are gone for good, declare them dead first: ${hosts.map((host) => `moorage host dead ${host}`).join("; ")}`,
+      `Unreachable hosts may still run the group of this database (${hosts.join(" and ")}), and a second group would diverge from it. If these hosts are gone for good, declare them dead first: ${hosts.map((host) => `moorage admin host dead ${host}`).join("; ")}`,
     { hosts: ["host-2", "host-3"] },
   ),
   bootstrapNoElection: text(
@@ -85,7 +94,7 @@ export const texts = defineTexts("cluster", {
       `the backups have ${leftOut} transactions that none of the nodes has. Ask the operator.`,
     { leftOut: 3 },
   ),
-  bootstrapNoNodeLeft: text(() => "none of the nodes is left."),
+  bootstrapNoNodeLeft: text(() => "the hosts of all nodes are dead. Ask the operator."),
   bootstrapNodesDiverged: text(() => "each of the nodes has transactions that another one lacks. Ask the operator."),
   bootstrapLate: text(() => "Replication between the nodes of the database could not be started in time."),
 
@@ -94,6 +103,6 @@ export const texts = defineTexts("cluster", {
 
   rollNodeLost: text(() => "a host lost one of the nodes."),
   rollNodesUnhealthy: text(() => "not all of the nodes were healthy in time."),
-  rollOutOfTime: text(() => "the time for the change ended before all of the nodes had it."),
+  rollOutOfTime: text(() => "the change did not reach all of the nodes in time."),
   nodeLostByHost: text(() => "The host lost this node."),
 });

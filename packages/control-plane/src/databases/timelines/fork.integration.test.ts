@@ -116,6 +116,46 @@ test("a fork to now makes its source archive everything, and takes all of it", a
   expect(await timelinesOf(world, body)).toMatchObject([{ parent_until: world.time.now }]);
 });
 
+test("a fork to now, right after the first copy of a source that only copies restore, succeeds", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await aSource(world);
+  await world.db.updateTable("timelines").set({ prepared: null }).execute();
+  await hasBackup(world, database, "snapshot");
+  const ended_at = new Date(world.time.now.getTime() + 2000);
+  await world.db.updateTable("copies").set({ ended_at }).execute();
+  await alice.create({ fork: { source: database.id } });
+  const { id: operation } = await world.lastOperation();
+
+  let outcome = await world.activities.shipSource(operation);
+  let waited = 0;
+  for (; outcome === "too soon" && waited < 20; waited++) {
+    later(world, 1);
+    outcome = await world.activities.shipSource(operation);
+  }
+  expect(outcome).toBe("requested");
+  // An asynchronous replica archives until 3 s before, by a clock that is 2 s behind.
+  await archivedThrough(world, database, ago(world, 5));
+  const spec = await desiredSpec(world);
+  const job = { id: spec.tasks?.[0]?.id as string, state: "done" as const, percent: 100 };
+  await host.report(spec, "running", { tasks: [job] });
+
+  expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
+  expect(await world.activities.whyNotForkable(operation, true)).toBeUndefined();
+});
+
+test("a fork to now does not wait for a copy that a wrong clock made end in the future", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await hasBackup(world, database, "snapshot");
+  await world.db
+    .updateTable("copies")
+    .set({ ended_at: ago(world, -HOUR) })
+    .execute();
+  await alice.create({ fork: { source: database.id } });
+
+  expect(await world.activities.shipSource((await world.lastOperation()).id)).toBe("requested");
+});
+
 test("a fork to a time that is not archived yet waits until the host's clock has surely passed it", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);

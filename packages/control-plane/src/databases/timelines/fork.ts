@@ -1,17 +1,18 @@
 import { type DatabaseStatus, type Fork, type NewMysqlDatabase, toDate, toTimestamp } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { findNodes } from "#fleet/index.ts";
 import { mayUse, type Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalid, invalidReason } from "#platform/errors.ts";
-import type { Text } from "@moorage/contract/texts";
 import type { Plan } from "#regions/index.ts";
-import { requireActionAllowed } from "../database.ts";
-import type { DatabaseRow } from "../database-store.ts";
-import { idsOfEngine } from "../engine-id.ts";
-import { type TimelineRow, timelineAsOf } from "../timeline-store.ts";
-import type { ForkInput } from "./fork-input.ts";
-import { oldestRestoreTime } from "./restore-window.ts";
+import { loadHistory } from "../archive/history-store.ts";
+import { NotRestorable, planRestore } from "../archive/recipe.ts";
+import type { DatabaseRow } from "../model/database-store.ts";
+import { requireActionAllowed } from "../model/database.ts";
+import { idsOfEngine } from "../model/engine.ts";
+import { oldestRestoreTime } from "../model/restore-window.ts";
+import { type ForkInput, timelineAsOf, type TimelineRow } from "../model/timeline-store.ts";
 import { texts } from "./texts.ts";
 
 type ForkRequest = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
@@ -40,6 +41,7 @@ export async function requireForkable(
   const newest = canShip(source.status) ? now : timeline.archived_through;
   if (at < oldest || at > newest)
     throw invalid("fork.restore_time", texts.forkTime({ oldest: toTimestamp(oldest), newest: toTimestamp(newest) }));
+  if (requested !== null && timeline.archived_through >= at) await requireRestorable(db, timeline, at);
   return {
     fork: {
       timeline: timeline.id,
@@ -47,6 +49,19 @@ export async function requireForkable(
     },
     engineVersion: source.engine_version,
   };
+}
+
+/** What the archive lacks before a time that it has reached will not come. */
+async function requireRestorable(db: Db, timeline: TimelineRow, at: Date): Promise<void> {
+  try {
+    planRestore(await loadHistory(db, timeline.id), { timeline: timeline.id, until: beginningOrLater(timeline, at) });
+  } catch (error) {
+    if (!(error instanceof NotRestorable)) throw error;
+    throw new DomainError("invalid", {
+      field: "fork.restore_time",
+      reason: texts.forkArchiveGap({ why: error.message }),
+    });
+  }
 }
 
 /** Null: everything committed by now. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { activeDatabase, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, hasBackup, later, midnightAfter, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts as databaseTexts } from "../texts.ts";
+import { texts as databaseTexts } from "../model/texts.ts";
 import { texts } from "./texts.ts";
 
 const DAY = 86_400;
@@ -239,7 +239,7 @@ test("a restore of a database that no host could take is refused with the reason
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
-  await world.db.updateTable("databases").set({ status: "failed" }).execute();
+  await world.db.updateTable("databases").set({ status: "failed", port: null }).execute();
   await world.db.updateTable("nodes").set({ released_at: world.time.now }).execute();
 
   expect(await alice.post(`${database.url}/backups/${backup.id}/restore`)).toMatchObject({

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { findNodes } from "#fleet/index.ts";
 import type { Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import { findBackup } from "../backups/backup-store.ts";
-import { findPrimary } from "../clusters/async-primary/primary-store.ts";
-import { requireActionAllowed, statusDuring } from "../database.ts";
-import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { openWork } from "../changes/open-work.ts";
-import { insertTimeline } from "../timeline-store.ts";
-import { areThere } from "../desired-specs.ts";
+import { openWork } from "../changes/change.ts";
+import { lockDatabase, saveDatabase } from "../model/database-store.ts";
+import { requireActionAllowed, statusDuring } from "../model/database.ts";
+import { insertTimeline } from "../model/timeline-store.ts";
+import { areThere } from "../spec/desired-specs.ts";
+import { findPrimary } from "../spec/primary-store.ts";
 import { restore } from "./restore-activities.ts";
+import { whyElsewhere } from "./restore-elsewhere.ts";
 import type { RestoreInput } from "./restore-input.ts";
 import { texts } from "./texts.ts";
 
@@ -39,9 +39,11 @@ export async function restoreDatabase(
     const backup = await findBackup(tx, { accountId: by.accountId, databaseId: instanceId }, backupId);
     requireActionAllowed("restore", database.status);
     const nodes = await findNodes(tx, by.accountId, instanceId);
-    if (database.timeline_id === null || nodes.length === 0)
+    const elsewhere = await whyElsewhere(tx, database, nodes);
+    if (database.timeline_id === null || (nodes.length === 0 && elsewhere === undefined))
       throw new DomainError("wrong-state", { reason: texts.noNode() });
 
+    const primary = await findPrimary(tx, database);
     const timeline = randomUUID();
     const from =
       backup.copy_id === null
@@ -55,8 +57,10 @@ export async function restoreDatabase(
         timeline,
         previous: database.timeline_id,
         before: database.status,
-        lost: !areThere(nodes),
-        primary: (await findPrimary(tx, database))?.node,
+        lost: elsewhere !== undefined || !areThere(nodes),
+        ...(elsewhere === undefined ? {} : { elsewhere: { ...elsewhere, automatic: false } }),
+        primary: primary?.node,
+        ...(primary?.reason === "sole_survivor" ? { sole: true } : {}),
       } satisfies RestoreInput,
       detail: { backup: backupId, label: backup.label },
       username: by.username,

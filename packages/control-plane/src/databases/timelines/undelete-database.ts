@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { toTimestamp } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { emit } from "#events/index.ts";
 import { findNodes } from "#fleet/index.ts";
 import { takeFromLimits } from "#identity/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { Text } from "@moorage/contract/texts";
 import { findPlan } from "#regions/index.ts";
-import { usageOf } from "../usage.ts";
-import { initialStatus } from "../database.ts";
-import { type DatabaseRow, saveDatabase } from "../database-store.ts";
-import { entityOf } from "../entity.ts";
-import { insertTimeline, endTimeline, findTimeline } from "../timeline-store.ts";
+import { type DatabaseRow, saveDatabase } from "../model/database-store.ts";
+import { initialStatus } from "../model/database.ts";
+import { entityOf } from "../model/entity.ts";
+import { usageOf } from "../model/usage.ts";
+import { endTimeline, findTimeline, insertTimeline } from "../model/timeline-store.ts";
 import { texts } from "./texts.ts";
 
 type Undeleted = Pick<DatabaseRow, "id" | "account_id" | "label" | "status"> & { data_until: string | null };

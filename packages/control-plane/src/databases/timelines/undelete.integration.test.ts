@@ -125,7 +125,7 @@ test("a refused undelete names the obstacle, and nothing changes", async () => {
   expect(await reason()).toBe(texts.undeleteLabelTaken({ label: database.label, other: other.id }).text);
   await world.db.updateTable("databases").set({ label: "another" }).where("id", "=", other.id).execute();
   await world.operator.post(`/admin/accounts/${alice.accountId}/limits`, { databases: 1 });
-  expect(await reason()).toContain("may have 1 databases");
+  expect(await reason()).toContain("may have at most 1 databases");
   expect(await alice.get(`${INSTANCES}/${database.id}`)).toMatchObject({ status: 404 });
   expect(await timelinesOf(world, database)).toHaveLength(1);
   later(world, 7 * DAY);

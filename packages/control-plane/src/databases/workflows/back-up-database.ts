@@ -1,9 +1,9 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
+import type { ChangeActivities } from "../activities.ts";
 import { texts as backupTexts } from "../backups/texts.ts";
-import { texts as databaseTexts } from "../texts.ts";
+import { texts as databaseTexts } from "../model/texts.ts";
 import { texts } from "./texts.ts";
 
 const { requestCopy, endChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });

@@ -1,10 +1,10 @@
+import type { Text } from "@moorage/contract/texts";
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
-import type { Text } from "@moorage/contract/texts";
+import type { ChangeActivities } from "../activities.ts";
+import type { Settlement } from "../changes/change.ts";
 import type { BootstrapProgress } from "../clusters/health/bootstrap-activities.ts";
-import type { Settlement } from "../changes/settle.ts";
 import { texts } from "./texts.ts";
 
 const { advanceBootstrap, retryBootstrap, endChange } = proxyLocalActivities<ChangeActivities>({
@@ -39,6 +39,7 @@ export async function bootstrapGroup(input: WorkflowInput): Promise<void> {
 
 export function settlementOf(progress: Awaited<ReturnType<typeof bootstrapMembers>>): Settlement {
   if (progress.next === "bootstrapped") return { done: true };
+  if (progress.next === "too few") return { done: true, degraded: true, message: texts.resumedWithoutMajority() };
   const why = progress.next === "failed" ? progress.why : texts.nodesLate().text;
   return { done: false, message: texts.bootstrapFailed({ why }) };
 }

@@ -1,11 +1,10 @@
+import type { Text } from "@moorage/contract/texts";
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
-import type { Text } from "@moorage/contract/texts";
-import { texts } from "../texts.ts";
-import { dnsStep } from "./dns-step.ts";
-import { SHIP_MS, within } from "./within.ts";
+import type { ChangeActivities } from "../activities.ts";
+import { texts } from "../model/texts.ts";
+import { dnsStep, waitForShip } from "./shared-steps.ts";
 
 const { shipLast, setTombstones, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
@@ -17,7 +16,7 @@ const { shipLast, setTombstones, endChange } = proxyLocalActivities<ChangeActivi
  */
 export async function deleteDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  if ((await shipLast(operationId)) === "requested") await waitForPhase(within(input, SHIP_MS), "ship");
+  if ((await shipLast(operationId)) === "requested") await waitForShip(input);
   // Before the DNS records: the hosts close the firewalls and continue by themselves, even if the DNS server is down.
   await setTombstones(operationId);
   const withdrawn = await dnsStep(input, "withdrawDnsRecords");

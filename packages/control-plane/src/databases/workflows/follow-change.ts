@@ -1,10 +1,10 @@
+import type { Text } from "@moorage/contract/texts";
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
-import type { Text } from "@moorage/contract/texts";
-import type { ChangeRefusal } from "../changes/apply-change.ts";
-import { texts as databaseTexts } from "../texts.ts";
+import type { ChangeActivities } from "../activities.ts";
+import { texts as databaseTexts } from "../model/texts.ts";
+import type { ChangeRefusal } from "../updates/apply-change.ts";
 import { bootstrapMembers, settlementOf } from "./bootstrap-group.ts";
 import { rollChange } from "./roll-change.ts";
 import { texts } from "./texts.ts";

@@ -1,9 +1,8 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
-import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
+import type { ChangeActivities } from "../activities.ts";
+import { waitForShip } from "./shared-steps.ts";
 import { provisionDatabase } from "./provision-database.ts";
-import { SHIP_MS, within } from "./within.ts";
 
 const { shipSource, whyNotForkable, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",
@@ -17,7 +16,7 @@ export async function forkDatabase(input: WorkflowInput): Promise<void> {
     await sleep("1 second");
     requested = await shipSource(operationId);
   }
-  const outcome = requested === "requested" ? await waitForPhase(within(input, SHIP_MS), "ship") : undefined;
+  const outcome = requested === "requested" ? await waitForShip(input) : undefined;
   const why = await whyNotForkable(operationId, outcome?.state === "observed");
   if (why !== undefined) return endChange(operationId, { done: false, message: why });
   return provisionDatabase(input);

@@ -1,11 +1,11 @@
+import type { Text } from "@moorage/contract/texts";
 import { proxyLocalActivities } from "@temporalio/workflow";
 import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
-import type { Text } from "@moorage/contract/texts";
-import { texts } from "../texts.ts";
+import type { ChangeActivities } from "../activities.ts";
+import { texts } from "../model/texts.ts";
 import { whyNotBootstrapped } from "./bootstrap-group.ts";
-import { dnsStep } from "./dns-step.ts";
+import { dnsStep } from "./shared-steps.ts";
 
 const { setDesiredNodes, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",

@@ -1,10 +1,10 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
-import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
+import { pollUntil, waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
+import type { ChangeActivities } from "../activities.ts";
+import type { Settlement } from "../changes/change.ts";
 import type { Unreplaced } from "../clusters/health/replace-activities.ts";
-import type { Settlement } from "../changes/settle.ts";
-import { dnsStep } from "./dns-step.ts";
+import { dnsStep } from "./shared-steps.ts";
 import { texts } from "./texts.ts";
 
 const { placeReplacement, tombstoneReplaced, whyStuck, endChange } = proxyLocalActivities<ChangeActivities>({
@@ -22,10 +22,22 @@ const unreplaced: Record<Unreplaced, Settlement> = {
 /** The database stays degraded; after the end the health check sets its status. */
 export async function replaceNode(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  const placed = await placeReplacement(operationId);
+  const placed = await pollUntil(input, async () => {
+    const answer = await placeReplacement(operationId);
+    return answer === "hosts are busy" ? undefined : answer;
+  });
+  if (placed === undefined) return endChange(operationId, failed(texts.replacementLate().text));
   if (placed !== "placed") return endChange(operationId, unreplaced[placed]);
   await tombstoneReplaced(operationId);
-  const outcome = await waitForPhase(input, "replace", () => whyStuck(operationId));
+  let isDiverged = false;
+  const outcome = await waitForPhase(input, "replace", async () => {
+    const stuck = await whyStuck(operationId);
+    if (stuck === undefined || "why" in stuck) return stuck?.why;
+    isDiverged = stuck.again;
+    return "diverged";
+  });
+  // The health check replaces it again at once; after a failure it would wait.
+  if (isDiverged) return endChange(operationId, { done: true, message: texts.replacementDiverged() });
   if (outcome.state === "late") return endChange(operationId, failed(texts.replacementLate().text));
   if (outcome.state === "failed") return endChange(operationId, failed(outcome.message));
   // Clients that still try the old host's address fail over to the others; this only spares them the attempt.

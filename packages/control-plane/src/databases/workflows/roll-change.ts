@@ -1,14 +1,15 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
 import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
+import type { ChangeActivities } from "../activities.ts";
+import { bootstrapMembers } from "./bootstrap-group.ts";
 import { switchPrimary } from "./switch-primary.ts";
 
 const { advanceRoll, endChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
 /** The rows decide when it is over: the way back has more time. */
 const NO_DEADLINE = { deadlineAt: "9999-12-31T00:00:00Z" };
-/** The limit of a switchover, and the pause after a refused one: a backlog shrinks by itself. */
+/** The limit of a switchover or bootstrap, and the pause after a refused one: a backlog shrinks by itself. */
 const SWITCH_MS = 60_000;
 const TRY_AGAIN_MS = 5000;
 
@@ -20,9 +21,13 @@ export async function rollChange({ operationId }: WorkflowInput): Promise<void> 
       return step.next === "wait" ? undefined : step;
     });
     if (rolled?.next === "settle") return endChange(operationId, rolled.settlement);
-    if (rolled?.next !== "switch") return;
+    if (rolled?.next !== "switch" && rolled?.next !== "bootstrap") return;
     const until = Math.min(new Date(rolled.until).getTime(), Date.now() + SWITCH_MS);
-    const isSwitched = await switchPrimary({ operationId, deadlineAt: new Date(until).toISOString() }, rolled.phase);
-    if (!isSwitched) await sleep(TRY_AGAIN_MS);
+    const input = { operationId, deadlineAt: new Date(until).toISOString() };
+    const isDone =
+      rolled.next === "switch"
+        ? await switchPrimary(input, rolled.phase)
+        : (await bootstrapMembers(input)).next === "bootstrapped";
+    if (!isDone) await sleep(TRY_AGAIN_MS);
   }
 }

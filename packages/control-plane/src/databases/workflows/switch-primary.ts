@@ -1,9 +1,8 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
-import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
+import { pollUntil, within } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
-import type { ChangeActivities } from "../changes/activities.ts";
+import type { ChangeActivities } from "../activities.ts";
 import { texts } from "./texts.ts";
-import { within } from "./within.ts";
 
 const { requestPrimary, checkPrimary, endPrimaryRequest, endChange } = proxyLocalActivities<ChangeActivities>({
   startToCloseTimeout: "5 seconds",

@@ -1,6 +1,6 @@
 import { condition, defineSignal, proxyLocalActivities, setHandler } from "@temporalio/workflow";
 import { RECHECK_SIGNAL, type WorkflowInput } from "#operations/workflow-id.ts";
-import type { FleetActivities } from "../activities.ts";
+import type { FleetActivities } from "../check-phase.ts";
 
 const { checkPhaseOf } = proxyLocalActivities<FleetActivities>({ startToCloseTimeout: "5 seconds" });
 const recheck = defineSignal(RECHECK_SIGNAL);
@@ -47,3 +47,9 @@ export async function waitForPhase(
   });
   return outcome ?? { state: "late" };
 }
+
+/** For a wait that must be shorter than the operation's. */
+export const within = (input: WorkflowInput, milliseconds: number): WorkflowInput => ({
+  ...input,
+  deadlineAt: new Date(Date.now() + milliseconds).toISOString(),
+});

@@ -1,19 +1,17 @@
 import type { Image, NewImage } from "@moorage/contract";
 import { mayUse, type Principal } from "#identity/index.ts";
 import { type ComputeRow, type DiskRow, findDiskOf, lockCompute } from "#inventory/index.ts";
-import type { Tx } from "#platform/db/database.ts";
+import { transact, type Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import { transact } from "#platform/db/transact.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import type { ImageDeps } from "../accept-upload.ts";
-import { nextImageId } from "../image-store.ts";
-import { limitsOf } from "../limit-rules.ts";
-import { admitImage, findOwnLimits } from "../limits.ts";
-import { MB } from "../settings.ts";
-import { imagePlaces, viewOfImage } from "../view.ts";
-import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
+import { nextImageId } from "../model/image-store.ts";
+import { admitImage, findOwnLimits, limitsOf } from "../model/limits.ts";
+import { MB } from "../model/units.ts";
+import type { ImageDeps } from "../model/stores.ts";
+import { imagePlaces, viewOfImage } from "../model/view.ts";
 import { holdHost } from "./capture-store.ts";
+import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
 import { openCapture } from "./open-capture.ts";
 import { texts } from "./texts.ts";
 

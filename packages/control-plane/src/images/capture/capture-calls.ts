@@ -2,11 +2,10 @@ import { type CaptureReport, type ImageUploadsRequest, PROTOCOL, type UploadsRep
 import type { CaptureCalls } from "#fleet/index.ts";
 import { addSignal, raisePercent } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
-import { contentKey } from "../object-names.ts";
-import type { ImageStores } from "../stores.ts";
+import { contentKey } from "../model/object-names.ts";
+import type { ImageStores } from "../model/stores.ts";
 import { findDesiredCapture, listDesiredCaptures, saveReport } from "./capture-store.ts";
 
 export type CaptureCallDeps = { db: Db; clock: Clock; imageStores: ImageStores };

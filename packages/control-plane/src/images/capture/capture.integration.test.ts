@@ -8,8 +8,8 @@ import { until } from "#testing/database-on-agent.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import type { World } from "#testing/world.ts";
-import { contentKey } from "../object-names.ts";
-import { texts } from "../texts.ts";
+import { contentKey } from "../model/object-names.ts";
+import { texts } from "../model/texts.ts";
 
 let temporal: Temporal;
 let store: ObjectStore;
@@ -111,7 +111,7 @@ test("a disk that a host reports as stored but is not becomes no image", async (
   const { body: image } = await fixture.capture(fixture.own.id);
   const capture = await fixture.only();
   const report = await host.store(capture, diskWithGap());
-  await store.objects.deleteMany([contentKey(numberOf(image.id), report.content as string, chunkName(1))]);
+  await store.delete(contentKey(numberOf(image.id), report.content as string, chunkName(1)));
 
   await host.report(report);
   await settled(world);

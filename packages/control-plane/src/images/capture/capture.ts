@@ -1,7 +1,7 @@
 import type { CaptureReport } from "@moorage/contract/agent";
 import type { DiskRow } from "#inventory/index.ts";
 import type { Text } from "@moorage/contract/texts";
-import { texts as imageTexts } from "../texts.ts";
+import { texts as imageTexts } from "../model/texts.ts";
 import { texts } from "./texts.ts";
 
 type HostState = "enrolling" | "active" | "drained" | "dead";

@@ -1,9 +1,10 @@
 import type { ComputeRow, DiskRow } from "#inventory/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Text } from "@moorage/contract/texts";
-import { wireIdOf } from "../entity.ts";
-import { nextImageId } from "../image-store.ts";
-import { type ImageSettings, MB } from "../settings.ts";
+import { wireIdOf } from "../model/entity.ts";
+import { nextImageId } from "../model/image-store.ts";
+import type { ImageSettings } from "../model/settings.ts";
+import { MB } from "../model/units.ts";
 import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
 import { holdHost } from "./capture-store.ts";
 import { openCapture } from "./open-capture.ts";

@@ -1,10 +1,10 @@
 import { emit } from "#events/index.ts";
 import { type ComputeRow, type DiskRow, entityOfCompute } from "#inventory/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
+import { audit } from "#platform/db/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { entityOfImage, targetOfImage } from "../entity.ts";
-import { type ImageRow, insertImage, saveImage } from "../image-store.ts";
+import { entityOfImage, targetOfImage } from "../model/entity.ts";
+import { type ImageRow, insertImage, saveImage } from "../model/image-store.ts";
 import { insertCapture } from "./capture-store.ts";
 
 export type NewCapture = {

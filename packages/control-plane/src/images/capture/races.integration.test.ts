@@ -6,7 +6,7 @@ import { captureFixture, DEVICE } from "#testing/capture-fixture.ts";
 import { justBefore } from "#testing/just-before.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { REGION } from "#testing/world.ts";
-import { texts } from "../texts.ts";
+import { texts } from "../model/texts.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 /** A capture that its host has read, and the operation that settles it. */
 async function captured() {
-  await store.objects.deleteAll("");
+  await store.empty();
   const fixture = await captureFixture(store);
   const { world, host, own } = fixture;
   host.disks.set(DEVICE, Buffer.alloc(9 * 1024 ** 2, "a disk"));

@@ -37,7 +37,7 @@ export const texts = defineTexts("image", {
   ),
   captureIncomplete: text(
     ({ why }: { why: string }) =>
-      `The host of the disk reported a complete capture, but the object store does not have all of it: ${why} Try again.`,
+      `The host of the disk reported a complete capture, but the image in the object store is incomplete or damaged. ${why} Capture the disk again.`,
     { why: "chunk-000003 is missing." },
   ),
   captureAboveLimit: text(

@@ -1,13 +1,12 @@
 import { joinOperation } from "#events/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
+import { audit } from "#platform/db/audit.ts";
+import { type Db, transact, type Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import { transact } from "#platform/db/transact.ts";
-import { targetOfImage } from "../entity.ts";
-import { type ImageRow, saveImage, waitsForData } from "../image-store.ts";
-import type { ImageSettings } from "../settings.ts";
+import { targetOfImage } from "../model/entity.ts";
+import { type ImageRow, saveImage, waitsForData } from "../model/image-store.ts";
+import type { ImageSettings } from "../model/settings.ts";
 
 export type BeginDeps = { db: Db; clock: Clock; images: ImageSettings };
 

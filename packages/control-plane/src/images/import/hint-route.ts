@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { ownerOfKey } from "../object-names.ts";
+import { ownerOfKey } from "../model/object-names.ts";
 
 /** A store's notification in the format of S3. Stores also send others, such as a test when they start. */
 const Notification = z.object({

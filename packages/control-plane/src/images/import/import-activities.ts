@@ -1,20 +1,21 @@
 import { asyncLocalStorage } from "@temporalio/activity";
 import { ApplicationFailure } from "@temporalio/common";
 import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { limitConcurrency } from "#platform/limit-concurrency.ts";
-import { dropUnexplained, findKept } from "../storage/explained.ts";
-import { settleAvailable, settleFailed } from "../settle.ts";
-import { texts } from "../texts.ts";
-import { BrokenContent, verifyContent } from "../verify-content.ts";
-import { findImport } from "./import-store.ts";
-import { type ImportDeps, type UploadOutcome, importUpload } from "./import-upload.ts";
+import { limitConcurrency } from "#platform/limits/limit-concurrency.ts";
+import { dropUnexplained, findKept } from "../model/explained.ts";
+import type { ImageRow } from "../model/image-store.ts";
+import { settleAvailable, settleFailed } from "../model/settle.ts";
+import { texts } from "../model/texts.ts";
+import { BrokenContent, verifyContent } from "../model/verify-content.ts";
+import { type ImportDeps, importUpload, type UploadOutcome } from "./import-upload.ts";
 import { watchImport } from "./watch-import.ts";
-
-export type ImportActivityDeps = ImportDeps & { clock: Clock };
 
 /** Per worker: an import takes a core, and some memory. */
 const AT_ONCE = 2;
+
+type ImportActivityDeps = ImportDeps & { clock: Clock };
 
 /** Each is repeatable: it may run again after it has completed. */
 export const createImportActivities = (deps: ImportActivityDeps) => {
@@ -72,10 +73,16 @@ export const createImportExpiry = ({ settleUpload }: ImportActivities) => ({
   },
 });
 
-function orBroken(error: unknown): "broken" {
-  if (error instanceof BrokenContent) return "broken";
-  throw error;
-}
+/** The image of an import. Undefined: the operation has ended, or the image was deleted. */
+const findImport = (db: Db, operationId: number): Promise<ImageRow | undefined> =>
+  db
+    .selectFrom("images")
+    .innerJoin("operations", "operations.entity_id", "images.id")
+    .selectAll("images")
+    .where("operations.id", "=", operationId)
+    .where("operations.settled_at", "is", null)
+    .where("images.deleted_at", "is", null)
+    .executeTakeFirst();
 
 /** Another worker may have capacity. */
 function retryIfBusy(error: unknown): never {
@@ -86,4 +93,9 @@ function retryIfBusy(error: unknown): never {
     category: "BENIGN",
     nextRetryDelay: "3 seconds",
   });
+}
+
+function orBroken(error: unknown): "broken" {
+  if (error instanceof BrokenContent) return "broken";
+  throw error;
 }

@@ -1,19 +1,23 @@
 import { randomUUID } from "node:crypto";
+import type { Text } from "@moorage/contract/texts";
 import { MANIFEST } from "@moorage/disk-image";
 import type { Db } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
-import type { Text } from "@moorage/contract/texts";
 import { importBoundsOf, type runImporter } from "../importer/index.ts";
-import { findOwnLimits } from "../limits.ts";
-import { limitsOf } from "../limit-rules.ts";
-import { contentFolder, contentKey, uploadKey } from "../object-names.ts";
-import type { ImageSettings } from "../settings.ts";
-import type { ImageStore, ImageStores } from "../stores.ts";
-import { texts } from "../texts.ts";
-import { verifyContent } from "../verify-content.ts";
+import { findOwnLimits, limitsOf } from "../model/limits.ts";
+import { contentFolder, contentKey, uploadKey } from "../model/object-names.ts";
+import type { ImageSettings } from "../model/settings.ts";
+import type { PurgingImageStore, PurgingImageStores } from "../model/stores.ts";
+import { texts } from "../model/texts.ts";
+import { verifyContent } from "../model/verify-content.ts";
 import { type ImportWatch, NoLongerNeeded } from "./watch-import.ts";
 
-export type ImportDeps = { db: Db; images: ImageSettings; imageStores: ImageStores; runImporter: typeof runImporter };
+export type ImportDeps = {
+  db: Db;
+  images: ImageSettings;
+  imageStores: PurgingImageStores;
+  runImporter: typeof runImporter;
+};
 /** The outcome of an import. `ended`: no operation waits for it any more. `late`: not done by its deadline. */
 export type UploadOutcome =
   | { kind: "taken"; content: string; manifestSha256: string; uploadSha256: string }
@@ -54,7 +58,7 @@ async function importOnce(deps: ImportDeps, image: Image, watch: ImportWatch): P
 
 async function readInto(
   deps: ImportDeps,
-  store: ImageStore,
+  store: PurgingImageStore,
   { id, account_id }: Image,
   content: string,
   { signal, percent }: ImportWatch,
@@ -91,5 +95,5 @@ async function readInto(
 }
 
 /** Best effort: the store may be what failed, and the sweep finds the rest. */
-const dropTry = (store: ImageStore, imageId: number, content: string): Promise<void> =>
-  store.deleteAll(contentFolder(imageId, content)).catch(() => {});
+const dropTry = ({ purging }: PurgingImageStore, imageId: number, content: string): Promise<unknown> =>
+  purging.deleteAll(contentFolder(imageId, content)).catch(() => {});

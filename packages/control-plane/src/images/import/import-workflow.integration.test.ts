@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createImageStores, type ImageStores } from "#images/index.ts";
+import { createPurgingImageStores, type PurgingImageStores } from "#images/index.ts";
 import { until, untilSettled } from "#testing/database-on-agent.ts";
 import { imageRow } from "#testing/image-fixture.ts";
 import { aDisk, diskIn, later, uploaded } from "#testing/import-fixture.ts";
@@ -8,16 +8,16 @@ import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
-import { texts } from "../texts.ts";
+import { texts } from "../model/texts.ts";
 
 let temporal: Temporal;
 let store: ObjectStore;
-let imageStores: ImageStores;
+let imageStores: PurgingImageStores;
 beforeAll(async () => {
   [temporal, store] = [await startTemporal(), await startObjectStore()];
-  imageStores = createImageStores({ home: { regions: [], ...store.settings } }, 24);
+  imageStores = createPurgingImageStores({ home: { regions: [], ...store.settings } }, 24);
 });
-beforeEach(() => store.objects.deleteAll(""));
+beforeEach(() => store.empty());
 afterAll(async () => {
   imageStores.close();
   await temporal[Symbol.asyncDispose]();

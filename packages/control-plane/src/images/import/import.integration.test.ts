@@ -16,9 +16,9 @@ import {
 import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
-import { type MadeContent, settleAvailable } from "../settle.ts";
-import { texts } from "../texts.ts";
-import { verifyContent } from "../verify-content.ts";
+import { type MadeContent, settleAvailable } from "../model/settle.ts";
+import { texts } from "../model/texts.ts";
+import { verifyContent } from "../model/verify-content.ts";
 import { beginImport } from "./begin-import.ts";
 
 const one = oneImageStore();
@@ -233,7 +233,7 @@ test("of two attempts that settle, the second changes nothing", async () => {
 });
 
 test.each([
-  ["a chunk is missing", (key: string) => one.store.objects.deleteMany([key])],
+  ["a chunk is missing", (key: string) => one.store.delete(key)],
   ["a chunk is shorter", (key: string) => one.store.objects.put(key, "short")],
 ])("%s: the image does not become available, and the import runs again", async (_name, spoil) => {
   await using world = await createWorld();

@@ -1,14 +1,14 @@
 import { gzipSync } from "node:zlib";
 import type { Image } from "@moorage/contract";
+import { type FaultyStore, type FaultPlan, startFaultyStore, type StoreFault } from "@moorage/testkit/faulty-store.ts";
+import { createRandom, type Random } from "@moorage/testkit/random.ts";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createImageStores, type ImageStores } from "#images/index.ts";
+import { createPurgingImageStores, type PurgingImageStores } from "#images/index.ts";
 import { brokenImages } from "#testing/broken-images.ts";
-import { type FaultyStore, type FaultPlan, startFaultyStore, type StoreFault } from "#testing/faulty-store.ts";
 import { aDisk, diskIn, imported, later, sendData, uploaded } from "#testing/import-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
-import { createRandom, type Random } from "#testing/random.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 
 /** The long run has 500: set MOORAGE_TRIALS for it. */
@@ -17,18 +17,18 @@ const FIRST_SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
 
 let stores: [ObjectStore, ObjectStore];
 let faulty: [FaultyStore, FaultyStore];
-let imageStores: ImageStores;
+let imageStores: PurgingImageStores;
 beforeAll(async () => {
   stores = [await startObjectStore(), await startObjectStore()];
   faulty = [await startFaultyStore(stores[0]), await startFaultyStore(stores[1])];
-  imageStores = createImageStores(
+  imageStores = createPurgingImageStores(
     { here: { regions: [REGION], ...faulty[0].settings }, there: { regions: ["us-east"], ...faulty[1].settings } },
     24,
   );
 });
 beforeEach(async () => {
   plan(noFaults);
-  for (const { objects } of stores) await objects.deleteAll("");
+  for (const store of stores) await store.empty();
 });
 afterAll(async () => {
   imageStores.close();

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
-import { createImageStores, hintRoute, type ImageStores, startUploadWatcher } from "#images/index.ts";
+import { createPurgingImageStores, hintRoute, type PurgingImageStores, startUploadWatcher } from "#images/index.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { imageRow, upload } from "#testing/image-fixture.ts";
 import { aDisk, later, sendData, uploaded } from "#testing/import-fixture.ts";
@@ -12,15 +12,15 @@ import { newWorld, REGION, type World } from "#testing/world.ts";
 const AWAY = { url: "http://127.0.0.1:9", region: "us-east-1", access_key: "a", secret_key: "b", bucket: "nowhere" };
 
 let store: ObjectStore;
-let imageStores: ImageStores;
+let imageStores: PurgingImageStores;
 beforeAll(async () => {
   store = await startObjectStore();
-  imageStores = createImageStores(
+  imageStores = createPurgingImageStores(
     { home: { regions: [REGION], ...store.settings }, away: { regions: ["us-east"], ...AWAY } },
     24,
   );
 });
-beforeEach(() => store.objects.deleteAll(""));
+beforeEach(() => store.empty());
 afterAll(async () => {
   imageStores.close();
   await store[Symbol.asyncDispose]();

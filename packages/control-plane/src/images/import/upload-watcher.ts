@@ -2,17 +2,52 @@ import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
 import { createPause } from "#platform/pause.ts";
-import { uploadKey } from "../object-names.ts";
-import type { ImageStore, ImageStores } from "../stores.ts";
+import { uploadKey } from "../model/object-names.ts";
+import type { ImageStore, ImageStores } from "../model/stores.ts";
 import { type BeginDeps, beginImport } from "./begin-import.ts";
-import { secondsToNextCheck } from "./check-interval.ts";
 
-export type UploadWatcherDeps = BeginDeps & { imageStores: ImageStores; log: Log };
-type Waiting = { id: number; region: string };
+const MINUTE = 60;
+
+/** A client with a new address usually uploads at once; one that has not after an hour is in no hurry. */
+const intervals = [
+  { youngerThan: 2 * MINUTE, seconds: 2 },
+  { youngerThan: 10 * MINUTE, seconds: 5 },
+  { youngerThan: 60 * MINUTE, seconds: 15 },
+];
+const LONGEST_SECONDS = 60;
 
 const BATCH = 200;
 const AT_ONCE = 10;
 const POLL_MS = 1000;
+
+type UploadWatcherDeps = BeginDeps & { imageStores: ImageStores; log: Log };
+type UploadWatcher = { hint: (imageIds: readonly number[]) => Promise<void>; close: () => Promise<void> };
+type Waiting = { id: number; region: string };
+
+export function startUploadWatcher(deps: UploadWatcherDeps): UploadWatcher {
+  const { pause, wake } = createPause(POLL_MS);
+  let closed = false;
+  const loop = (async () => {
+    while (!closed) {
+      const checked = await checkUploads(deps).catch((error: unknown) => {
+        deps.log.warn({ err: error }, "uploads could not be listed; the next round lists them");
+        return 0;
+      });
+      if (checked < BATCH) await pause();
+    }
+  })();
+  return {
+    async hint(imageIds) {
+      await checkSoon(deps.db, deps.clock(), imageIds);
+      wake();
+    },
+    async close() {
+      closed = true;
+      wake();
+      await loop;
+    },
+  };
+}
 
 /** Checks the stores for the data of uploads whose check is due. Any number of workers may run it. */
 export async function checkUploads(deps: UploadWatcherDeps): Promise<number> {
@@ -45,12 +80,15 @@ async function takeDue({ db, clock }: UploadWatcherDeps): Promise<Waiting[]> {
   return rows;
 }
 
+const secondsToNextCheck = (ageSeconds: number): number =>
+  intervals.find(({ youngerThan }) => ageSeconds < youngerThan)?.seconds ?? LONGEST_SECONDS;
+
 /** A store that is unreachable is not asked for further uploads in this round, and delays no other store. */
 async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: readonly Waiting[]): Promise<void> {
   const left = [...waiting];
   const checkRest = async (): Promise<void> => {
     for (let next = left.pop(); next !== undefined; next = left.pop())
-      if ((await store.head(uploadKey(next.id))) !== undefined) await beginImport(deps, next.id);
+      if ((await store.head(uploadKey(next.id))) !== undefined) await begin(deps, next.id);
   };
   const giveUp = (error: unknown): void => {
     left.length = 0;
@@ -59,35 +97,14 @@ async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: r
   await Promise.all(Array.from({ length: AT_ONCE }, () => checkRest().catch(giveUp)));
 }
 
+/** Its next check is scheduled already: an image that cannot begin does not keep the others. */
+const begin = (deps: UploadWatcherDeps, id: number): Promise<unknown> =>
+  beginImport(deps, id).catch((error: unknown) =>
+    deps.log.warn({ err: error, image: id }, "an uploaded image could not be imported; this is tried again"),
+  );
+
 /** A store's notification only makes the check due earlier; its content is not trusted. */
 export async function checkSoon(db: Db, now: Date, imageIds: readonly number[]): Promise<void> {
   await sql`update images set next_check_at = ${now}
     where id = any(${imageIds}::bigint[]) and next_check_at > ${now} and deleted_at is null`.execute(db);
-}
-
-export type UploadWatcher = { hint: (imageIds: readonly number[]) => Promise<void>; close: () => Promise<void> };
-
-export function startUploadWatcher(deps: UploadWatcherDeps): UploadWatcher {
-  const { pause, wake } = createPause(POLL_MS);
-  let closed = false;
-  const loop = (async () => {
-    while (!closed) {
-      const checked = await checkUploads(deps).catch((error: unknown) => {
-        deps.log.warn({ err: error }, "uploads could not be listed; the next round lists them");
-        return 0;
-      });
-      if (checked < BATCH) await pause();
-    }
-  })();
-  return {
-    async hint(imageIds) {
-      await checkSoon(deps.db, deps.clock(), imageIds);
-      wake();
-    },
-    async close() {
-      closed = true;
-      wake();
-      await loop;
-    },
-  };
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { raisePercentWhile } from "#operations/index.ts";
 import type { Db } from "#platform/db/database.ts";
 
 const EVERY_MS = 2000;
@@ -48,11 +49,8 @@ export function watchImport(
   };
 }
 
-/** `percent` never falls: a retry begins at 0, and the owner has seen more. */
-async function isNeeded(db: Db, operationId: number, percent: number): Promise<boolean> {
-  const { rows } = await sql`
-    update operations set percent = greatest(operations.percent, ${percent}::integer) from images
-    where operations.id = ${operationId} and operations.settled_at is null
-      and images.id = operations.entity_id and images.deleted_at is null returning operations.id`.execute(db);
-  return rows.length > 0;
-}
+const isNeeded = (db: Db, operationId: number, percent: number): Promise<boolean> =>
+  raisePercentWhile(db, operationId, percent, {
+    from: sql`from images`,
+    where: sql`images.id = operations.entity_id and images.deleted_at is null`,
+  });

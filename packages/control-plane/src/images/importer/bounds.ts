@@ -1,4 +1,5 @@
-import { type ImageSettings, MB } from "../settings.ts";
+import type { ImageSettings } from "../model/settings.ts";
+import { MB } from "../model/units.ts";
 
 /** Tools that compress in blocks write one member per 64 KB. */
 const LEAST_MEMBER_BYTES = 32 * 1024;

@@ -1,14 +1,18 @@
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { chunkName, type DiskManifest, MOST_STORED_BYTES, releaseIfWhole } from "@moorage/disk-image";
 import type { Text } from "@moorage/contract/texts";
+import { chunkName, type DiskManifest, MOST_STORED_BYTES, releaseIfWhole } from "@moorage/disk-image";
 import type { ImportBounds } from "./bounds.ts";
 import { startChild } from "./child-process.ts";
 import type { FrameHeader } from "./frames.ts";
 import { readFrames } from "./read-frames.ts";
-import { readReports } from "./read-reports.ts";
 import type { ReadingPipe } from "./reading-pipe.ts";
 import { texts } from "./texts.ts";
+import { Report, type Verdict } from "./verdict.ts";
+
+/** Of one line; the verdict on the largest disk is far smaller. */
+const MOST_REPORT_BYTES = 64 * 1024 * 1024;
+const PUTS_AT_ONCE = 4;
 
 export type ImportOrder = {
   /** Its pieces are consumed: no other code may need them. */
@@ -29,8 +33,6 @@ export type ImportOutcome = (
   | { kind: "taken"; manifest: DiskManifest; uploadSha256: string }
   | { kind: "refused"; reason: Text }
 ) & { /** The peak memory of the process. */ peakBytes?: number };
-
-const PUTS_AT_ONCE = 4;
 
 /**
  * Turns an upload into the chunks of a disk, by a confined process. The caller stores the manifest. `refused` means
@@ -119,6 +121,25 @@ async function keepChunks({ pieces }: ReadingPipe, { bounds, put }: ImportOrder)
   } finally {
     await Promise.allSettled(underWay);
   }
+}
+
+/** The verdict; undefined if the child ended without one. */
+async function readReports(
+  pipe: AsyncIterable<Buffer>,
+  progress: (bytes: number) => void,
+): Promise<Verdict | undefined> {
+  let rest = "";
+  for await (const piece of pipe) {
+    const lines = (rest + piece.toString("utf8")).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > MOST_REPORT_BYTES) throw new Error("The importer reported without end.");
+    for (const line of lines) {
+      const report = Report.parse(JSON.parse(line));
+      if (report.kind !== "progress") return report;
+      progress(report.bytes);
+    }
+  }
+  return undefined;
 }
 
 /** The chunks that the child names are those that arrived. */

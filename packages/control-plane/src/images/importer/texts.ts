@@ -1,6 +1,8 @@
 import { defineTexts, text } from "@moorage/contract/texts";
+import { describeFault, type DiskFault, remedyOf } from "@moorage/disk-image";
+import type { InflateFault } from "./inflate-faults.ts";
 
-/** Refusals of uploaded data. The confined process loads this file too. */
+/** Refusals of uploaded data, of which the confined process gives the code and the arguments (refusal.ts). */
 export const texts = defineTexts("image", {
   uploadAboveLimit: text(
     ({ maxBytes }: { maxBytes: number }) =>
@@ -9,8 +11,8 @@ export const texts = defineTexts("image", {
   ),
   uploadEmpty: text(() => "The upload is empty. Upload a raw disk that was compressed with gzip."),
   uploadOfOtherFormat: text(
-    ({ name, remedy }: { name: string; remedy: string }) => `The upload is not gzip data: it is ${name}. ${remedy}`,
-    { name: "a qcow2 disk", remedy: "Convert it to a raw disk, and compress that with gzip." },
+    ({ format }: { format: string }) => `The upload is not gzip data: it is ${format}. ${remedyOf(format)}`,
+    { format: "a qcow2 disk" },
   ),
   uploadNotGzip: text(
     ({ first }: { first: string }) =>
@@ -23,7 +25,8 @@ export const texts = defineTexts("image", {
     { position: 104_857 },
   ),
   uploadCpuLimit: text(
-    ({ seconds }: { seconds: number }) => `The data takes more than ${seconds} seconds of CPU time to unpack.`,
+    ({ seconds }: { seconds: number }) =>
+      `The data takes more than ${seconds} seconds of CPU time to unpack. Compress the raw disk again with gzip, or make the disk smaller.`,
     { seconds: 1800 },
   ),
 
@@ -38,9 +41,9 @@ export const texts = defineTexts("image", {
     { at: 104_857 },
   ),
   gzipDamaged: text(
-    ({ position, message }: { position: number; message: string }) =>
-      `The gzip data is damaged near byte ${position} (${message}). Compress the raw disk again.`,
-    { position: 104_857, message: "invalid block type" },
+    ({ position, fault }: { position: number; fault: InflateFault }) =>
+      `The gzip data is damaged near byte ${position} (${fault}). Compress the raw disk again.`,
+    { position: 104_857, fault: "invalid block type" },
   ),
   gzipChecksumWrong: text(
     ({ start }: { start: number }) =>
@@ -78,8 +81,6 @@ export const texts = defineTexts("image", {
       `The disk holds more than ${maxMb} MB that are not zeros. Delete files, and fill the unused space with zeros.`,
     { maxMb: 6144 },
   ),
-  /** A finding of the inspection: partitions and sizes that contradict each other, another format inside. */
-  diskUnusable: text(({ reason }: { reason: string }) => reason, {
-    reason: "The disk has 511 bytes, which is no multiple of 512. Upload a whole raw disk.",
-  }),
+  /** A fault that the inspection found: partitions and sizes that contradict each other, another format inside. */
+  diskUnusable: text((fault: DiskFault) => describeFault(fault), { problem: "part_of_sector", value: 511 }),
 });

@@ -1,33 +1,36 @@
 import { step } from "@moorage/crash-points";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
+import type { EachDue } from "#platform/each-due.ts";
 import type { Log } from "#platform/log.ts";
-import type { ImageRow } from "../image-store.ts";
-import type { ImageStores } from "../stores.ts";
-import { dropUnexplained, findKept, type KeptImage } from "./explained.ts";
+import type { ImageRow } from "../model/image-store.ts";
+import type { PurgingImageStores } from "../model/stores.ts";
+import { dropUnexplained, findKept, type KeptImage } from "../model/explained.ts";
 
-export type StorageDeps = { db: Db; clock: Clock; imageStores: ImageStores; log: Log };
+export type StorageDeps = { db: Db; clock: Clock; imageStores: PurgingImageStores; log: Log };
 
 export const clearSteps = ["worker.clearImage"] as const;
 
 const BATCH = 50;
 const AGAIN_MS = 30_000;
+/** At the least, for what a store with Object Lock keeps. */
+const LOCKED_MS = 3_600_000;
 /** An upload that began while its address was valid may end this much later. */
 const LAST_UPLOAD_MS = 6 * 3_600_000;
 
 /** Removes the objects of deleted images from every store. Repeatable at any point; an unreachable store is retried. */
-export const createClearImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
-  const { db, clock, log } = deps;
-  for (const { id, upload_until } of await dueToClear(db, clock())) {
-    const [image] = await findKept(db, { ids: [id] });
-    if (image === undefined) continue;
-    try {
-      await step(clearSteps[0], () => clear(deps, image, upload_until));
-    } catch (error) {
-      log.warn({ err: error, image: id }, "a deleted image could not be cleared; this is retried");
-      await setNext(db, id, new Date(clock().getTime() + AGAIN_MS));
-    }
-  }
+export const createClearImagesJob = (deps: StorageDeps & { eachDue: EachDue }) => {
+  const { db, clock } = deps;
+  const each = deps.eachDue("clearImages", "image");
+  return async (): Promise<void> =>
+    each.run(
+      await dueToClear(db, clock()),
+      async ({ id, upload_until }) => {
+        const [image] = await findKept(db, { ids: [id] });
+        if (image !== undefined) await step(clearSteps[0], () => clear(deps, image, upload_until));
+      },
+      { putOff: ({ id }, until) => setNext(db, id, until) },
+    );
 };
 
 async function clear(
@@ -35,8 +38,11 @@ async function clear(
   image: KeptImage,
   uploadUntil: Date | null,
 ): Promise<void> {
-  for (const store of imageStores.all) await dropUnexplained(store, image);
+  let locked: Date | undefined;
+  for (const store of imageStores.all) locked = (await dropUnexplained(store, image)) ?? locked;
   const now = clock();
+  if (locked !== undefined)
+    return setNext(db, image.id, new Date(Math.max(locked.getTime(), now.getTime() + LOCKED_MS)));
   const next = nextClearing({ open: image.open, upload_until: uploadUntil }, now);
   if (next !== undefined) return setNext(db, image.id, next);
   await db.deleteFrom("image_copies").where("image_id", "=", image.id).execute();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createImageStores, type ImageStores } from "#images/index.ts";
+import { createPurgingImageStores, type PurgingImageStores } from "#images/index.ts";
 import { imageRow } from "#testing/image-fixture.ts";
 import { aDisk, diskIn, imported, later } from "#testing/import-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
@@ -9,17 +9,17 @@ import { addMissingCopies } from "./copy-images.ts";
 import { createLog } from "#platform/log.ts";
 
 let [here, there]: ObjectStore[] = [];
-let imageStores: ImageStores;
+let imageStores: PurgingImageStores;
 beforeAll(async () => {
   [here, there] = [await startObjectStore(), await startObjectStore()];
-  imageStores = createImageStores(
+  imageStores = createPurgingImageStores(
     { here: { regions: [REGION], ...here.settings }, there: { regions: ["us-east"], ...there.settings } },
     24,
   );
 });
 beforeEach(async () => {
-  await both().here.objects.deleteAll("");
-  await both().there.objects.deleteAll("");
+  await both().here.empty();
+  await both().there.empty();
 });
 afterAll(async () => {
   imageStores.close();
@@ -125,7 +125,7 @@ test("a store that is unreachable when an image is deleted is cleared later", as
   await both().there.start();
   expect(await both().there.keys()).not.toEqual([]);
 
-  later(world, 30);
+  later(world, 60);
   await world.run("clearImages");
   expect(await both().there.keys()).toEqual([]);
 });

@@ -1,57 +1,62 @@
 import { endEvent } from "#events/index.ts";
-import { audit } from "#platform/audit.ts";
-import type { Tx } from "#platform/db/database.ts";
+import { audit } from "#platform/db/audit.ts";
+import { transact, type Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
-import { transact } from "#platform/db/transact.ts";
-import type { Log } from "#platform/log.ts";
-import { removeImage } from "../delete-image.ts";
-import { targetOfImage } from "../entity.ts";
-import { type ImageRow, markImageDeleted, saveImage, waitsForData } from "../image-store.ts";
+import type { EachDue } from "#platform/each-due.ts";
+import { removeImage } from "../api/delete-image.ts";
 import { type BeginDeps, beginImport } from "../import/begin-import.ts";
-import { uploadKey } from "../object-names.ts";
-import type { ImageStores } from "../stores.ts";
-import { texts } from "../texts.ts";
+import { targetOfImage } from "../model/entity.ts";
+import { type ImageRow, markImageDeleted, saveImage, waitsForData } from "../model/image-store.ts";
+import { uploadKey } from "../model/object-names.ts";
+import type { ImageStores } from "../model/stores.ts";
+import { texts } from "../model/texts.ts";
 
-export type RemoveDeps = BeginDeps & { imageStores: ImageStores; log: Log };
+export type RemoveDeps = BeginDeps & { imageStores: ImageStores; eachDue: EachDue };
 
 export const removeSteps = ["worker.removeDueImage"] as const;
 
 const BATCH = 200;
-const PUT_OFF_MS = 60_000;
 
 /** Ends what has expired: uploads without data, uploads that failed an hour ago, automatic images past their expiry. */
-export const createRemoveImagesJob = (deps: RemoveDeps) => async (): Promise<void> => {
+export const createRemoveImagesJob = (deps: RemoveDeps) => {
   const { db, clock } = deps;
-  const due = await db
-    .selectFrom("images")
-    .selectAll()
-    .where("remove_at", "<=", clock())
-    .where("deleted_at", "is", null)
-    .orderBy("remove_at")
-    .limit(BATCH)
-    .execute();
-  for (const image of due)
-    if (!waitsForData(image) || (await cameTooLate(deps, image)))
-      await transact(db, removeSteps[0], (tx) => remove(tx, deps, image.id));
-  // Their grants ended too.
-  if (due.length > 0) await notify(db, "identity");
+  const each = deps.eachDue("removeImages", "image");
+  return async (): Promise<void> => {
+    const due = await db
+      .selectFrom("images")
+      .selectAll()
+      .where("remove_at", "<=", clock())
+      .where("deleted_at", "is", null)
+      .orderBy("remove_at")
+      .limit(BATCH)
+      .execute();
+    await each.run(
+      due,
+      async (image) => {
+        if (!waitsForData(image) || (await cameTooLate(deps, image)))
+          await transact(db, removeSteps[0], (tx) => remove(tx, deps, image.id));
+      },
+      { putOff: (image, until, now) => putOff(deps, image, until, now) },
+    );
+    // Their grants ended too.
+    if (due.length > 0) await notify(db, "identity");
+  };
 };
+
+/** An import that has begun meanwhile has its own time. */
+const putOff = ({ db }: RemoveDeps, { id, operation_id }: ImageRow, remove_at: Date, now: Date): Promise<unknown> =>
+  db
+    .updateTable("images")
+    .set({ remove_at })
+    .where("id", "=", id)
+    .where("operation_id", "is not distinct from", operation_id)
+    .where("remove_at", "<=", now)
+    .execute();
 
 /** A last check: data that arrived in the last minute, or while no worker could check, are in time. */
 async function cameTooLate(deps: RemoveDeps, image: ImageRow): Promise<boolean> {
-  const { db, clock, log, imageStores } = deps;
-  try {
-    if ((await imageStores.of(image.region).head(uploadKey(image.id))) === undefined) return true;
-    await beginImport(deps, image.id);
-  } catch (error) {
-    log.warn({ err: error, image: image.id }, "an expired upload could not be checked; this is retried");
-    await db
-      .updateTable("images")
-      .set({ remove_at: new Date(clock().getTime() + PUT_OFF_MS) })
-      .where("id", "=", image.id)
-      .where("operation_id", "is", null)
-      .execute();
-  }
+  if ((await deps.imageStores.of(image.region).head(uploadKey(image.id))) === undefined) return true;
+  await beginImport(deps, image.id);
   return false;
 }
 

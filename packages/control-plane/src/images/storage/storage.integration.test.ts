@@ -5,7 +5,7 @@ import { aDisk, importAll, imported, later, sendData, uploaded } from "#testing/
 import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { texts } from "../texts.ts";
+import { texts } from "../model/texts.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -128,7 +128,7 @@ test("a deleted image waits for an unreachable store, and is cleared when it is 
   await one.store.start();
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: null });
 
-  later(world, 30);
+  later(world, 60);
   await world.run("clearImages");
   expect(await one.store.keys()).toEqual([]);
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: world.time.now });
@@ -157,7 +157,7 @@ test("a deleted image is not cleared for good while its import runs", async () =
 test("the daily sweep removes what no image needs, and leaves what one may need", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
-  const put = (key: string) => one.store.objects.put(key, "x");
+  const put = (key: string) => one.store.put(key, "x");
   const available = await imageRow(world, await imported(world, alice, aDisk(1)));
   const waiting = await uploaded(world, alice, gzipSync(aDisk(1)));
   later(world, 3);

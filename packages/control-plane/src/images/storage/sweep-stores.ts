@@ -1,34 +1,37 @@
 import { step } from "@moorage/crash-points";
 import { sql } from "kysely";
-import type { StoredObject } from "#platform/objects.ts";
-import { ownerOfKey } from "../object-names.ts";
-import type { ImageStore } from "../stores.ts";
+import type { EachDue } from "#platform/each-due.ts";
+import type { StoredObject } from "#platform/s3-client.ts";
+import { ownerOfKey } from "../model/object-names.ts";
+import type { PurgingImageStore } from "../model/stores.ts";
 import type { StorageDeps } from "./clear-deleted.ts";
-import { findKept, isExplained } from "./explained.ts";
+import { findKept, isExplained } from "../model/explained.ts";
 
 export const sweepSteps = ["worker.sweepImages"] as const;
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const AGAIN_MS = 600_000;
 /** Rows are never deleted. If one is missing, our database was set back, and the operator may want to undo that. */
 const UNKNOWN_MS = 7 * DAY_MS;
 
 /** Once a day compares all objects of a store with the rows: finds repeated uploads, and leftovers of dead workers. */
-export const createSweepImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
-  for (const store of deps.imageStores.all) {
-    if (!(await claimSweep(deps, store.name))) continue;
-    try {
-      await step(sweepSteps[0], () => sweepStore(deps, store));
-      await setSwept(deps, store.name, deps.clock());
-    } catch (error) {
-      deps.log.warn({ err: error, store: store.name }, "an image store could not be swept; this is retried");
-    }
-  }
+export const createSweepImagesJob = (deps: StorageDeps & { eachDue: EachDue }) => {
+  const each = deps.eachDue("sweepImages", "store", { leastMs: AGAIN_MS, mostMs: HOUR_MS });
+  return (): Promise<void> =>
+    each.run(
+      deps.imageStores.all.map((store) => ({ id: store.name, store })),
+      async ({ store }) => {
+        if (!(await claimSweep(deps, store.name))) return;
+        await step(sweepSteps[0], () => sweepStore(deps, store));
+        await setSwept(deps, store.name, deps.clock());
+      },
+    );
 };
 
-export async function sweepStore(deps: StorageDeps, store: ImageStore): Promise<void> {
+export async function sweepStore(deps: StorageDeps, { purging }: PurgingImageStore): Promise<void> {
   for (const prefix of ["uploads/", "images/"])
-    for await (const page of store.list(prefix)) await store.deleteMany(await orphansOf(deps, page));
+    for await (const page of purging.list(prefix)) await purging.deleteMany(await orphansOf(deps, page));
 }
 
 /** The rows are read after the objects were listed: whatever starts meanwhile is not among the objects. */

@@ -1,3 +1,4 @@
+import { step } from "@moorage/crash-points";
 import { Kysely, PostgresDialect, type Transaction } from "kysely";
 import pg from "pg";
 import type { Tables } from "./tables.ts";
@@ -18,8 +19,24 @@ pg.types.setTypeParser(pg.types.builtins.DATE, String);
 /** How long to wait for a connection: callers have given up by then. */
 const PATIENCE_MS = 15_000;
 
-export function createPool(url: string, max = 20, patienceMs = PATIENCE_MS): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: patienceMs });
+/** Of each process. */
+export const CONNECTIONS = 20;
+
+/** How long PostgreSQL works on one statement, and waits for one lock. Without them, without end. */
+export type Timeouts = { statementMs?: number; lockMs?: number };
+
+export function createPool(
+  url: string,
+  max = CONNECTIONS,
+  { statementMs, lockMs, patienceMs = PATIENCE_MS }: Timeouts & { patienceMs?: number } = {},
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: patienceMs,
+    ...(statementMs === undefined ? {} : { statement_timeout: statementMs }),
+    ...(lockMs === undefined ? {} : { lock_timeout: lockMs }),
+  });
   // A connection that dies while in use fails its query; without a listener it would end the process too.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -39,3 +56,7 @@ export function poolOf(db: Db): pg.Pool {
   if (pool === undefined) throw new Error("A transaction has no pool: a prepared statement would run outside of it.");
   return pool;
 }
+
+/** One transaction, as one step: a test can kill the process before it or after its commit. */
+export const transact = <T>(db: Db, name: string, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  step(name, () => db.transaction().execute(work));

@@ -29,13 +29,7 @@ export async function migrate(db: Db, folder: string, cell: number): Promise<str
   if (error !== undefined) throw new Error("A migration failed; nothing of it was applied.", { cause: error });
   await db
     .insertInto("installation")
-    .values({
-      cell,
-      set_back_at: null,
-      recovery_epoch: null,
-      fingerprint: sql<string>`current_fingerprint()`,
-      unproven_since: null,
-    })
+    .values({ cell, set_back_at: null, recovery_epoch: null })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   await sql`select ensure_event_partitions(now(), 8)`.execute(db);

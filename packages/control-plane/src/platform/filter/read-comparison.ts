@@ -1,7 +1,8 @@
 import type { FilterKind } from "@moorage/contract";
+import type { Text } from "@moorage/contract/texts";
 import { z } from "zod";
+import { DomainError } from "#platform/errors.ts";
 import type { Comparison, Operator } from "./condition.ts";
-import { refuse, shown } from "./refuse.ts";
 import { texts } from "./texts.ts";
 
 const ordering: readonly Operator[] = ["eq", "neq", "gt", "gte", "lt", "lte"];
@@ -69,3 +70,8 @@ function secondsOf(given: unknown): number | undefined {
   const text = given as string;
   return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`) / 1000;
 }
+
+export const refuse = (reason: Text): DomainError => new DomainError("invalid", { field: "X-Filter", reason });
+
+/** A caller's text, shortened for an error message. */
+export const shown = (name: string): string => (name.length > 60 ? `${name.slice(0, 60).toWellFormed()}…` : name);

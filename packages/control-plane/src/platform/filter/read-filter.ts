@@ -1,7 +1,6 @@
 import type { FilterKind } from "@moorage/contract";
 import { allOf, anyOf, type Condition, type Filter, type Operator } from "./condition.ts";
-import { readComparison } from "./read-comparison.ts";
-import { refuse, shown } from "./refuse.ts";
+import { readComparison, refuse, shown } from "./read-comparison.ts";
 import { texts } from "./texts.ts";
 
 type Fields = Readonly<Record<string, FilterKind>>;

@@ -10,7 +10,7 @@ const notApplied = (field: string, why: string): string => `Could not apply filt
 /** Reasons for the field X-Filter. The grammar is in docs/filtering.md. */
 export const texts = defineTexts("filter", {
   tooLong: text(({ bytes }: { bytes: number }) => `The filter is longer than ${bytes} bytes.`, { bytes: 8192 }),
-  notJson: text(() => 'The filter is not valid JSON, such as {"label": "orders"}.'),
+  notJson: text(() => 'The filter must be valid JSON, such as {"label": "orders"}.'),
   notAnObject: text(() => "The filter must be a JSON object."),
   tooDeep: text(({ levels }: { levels: number }) => `The filter is nested deeper than ${levels} levels.`, {
     levels: 20,
@@ -37,14 +37,17 @@ export const texts = defineTexts("filter", {
   orderNotOutermost: text(({ key }: { key: string }) => `${key} is only allowed in the outermost filter.`, {
     key: "+order_by",
   }),
-  notAList: text(({ key }: { key: string }) => `${key} takes a list.`, { key: "+or" }),
+  notAList: text(({ key }: { key: string }) => `${key} takes a list of conditions: {"${key}": [...]}.`, { key: "+or" }),
   itemNotAnObject: text(() => "+and and +or take a list of filters. Each filter must be a JSON object."),
   unknownOperator: text(
     ({ operator, known }: { operator: string; known: readonly string[] }) =>
       `Unknown operator ${operator} here. Possible: ${known.join(", ")}.`,
     { operator: "+like", known: ["+and", "+or", "+neq", "+contains"] },
   ),
-  noOperator: text(({ field }: OfField) => notApplied(field, "The condition has no operator."), { field: "label" }),
+  noOperator: text(
+    ({ field }: OfField) => notApplied(field, 'The condition has no operator. Write it as {"+neq": ...}.'),
+    { field: "label" },
+  ),
   operatorNotForField: text(
     ({ field, operator }: OfField & { operator: string }) =>
       notApplied(field, `+${operator} does not apply to this field.`),

@@ -4,8 +4,14 @@ import { expect, test } from "vitest";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createIdempotencySweep } from "./idempotency-sweep.ts";
-import { createIdempotency, createIdempotencySecrets, type IdempotencyRequest, Replayed } from "./idempotency.ts";
+import {
+  countClaims,
+  createIdempotency,
+  createIdempotencySecrets,
+  createIdempotencySweep,
+  type IdempotencyRequest,
+  Replayed,
+} from "./idempotency.ts";
 
 const keyOf = () => randomBytes(32).toString("base64");
 const secrets = createIdempotencySecrets({ current: "k1", keys: { k1: keyOf() } });
@@ -176,6 +182,15 @@ test("during a key rotation, responses stored under the old key are still replay
 
   expect(await send()).toBe(await send({ secrets: after }));
   expect(await count()).toBe(1);
+});
+
+test("a response that only a key of the ring can repeat counts as a need of that key, until it expires", async () => {
+  await using world = await newWorld();
+  const { send, request } = await newEffects(world, { secretReply: true });
+  await send();
+
+  expect(await countClaims(world.db, request.now)).toEqual([{ by: "idempotency_keys", key: "k1", count: 1 }]);
+  expect(await countClaims(world.db, new Date(request.now.getTime() + 24 * 3_600_000))).toEqual([]);
 });
 
 test.each(["", "x".repeat(256)])("a key of a wrong length is refused by name", async (key) => {

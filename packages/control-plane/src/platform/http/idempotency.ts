@@ -1,10 +1,17 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
+import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
+import type { KeyUse } from "#platform/db/rewrap.ts";
 import { createSealer, type KeyRing, type Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { texts } from "./texts.ts";
+
+const HOURS_KEPT = 24;
+const LONGEST_KEY = 255;
+const FIELD = "Idempotency-Key";
 
 /** A repeated request with the same Idempotency-Key gets the response of the first one, and has no further effect. */
 export type Idempotency = {
@@ -26,69 +33,15 @@ export type ClaimColumns = {
   claimOperation: string | null;
   keySha256: Buffer | null;
   requestHmac: Buffer | null;
+  /** The key of the ring that the request and the response need. Null: it is not known. */
+  keyId: string | null;
   reply: string | null;
   claimedAt: Date | null;
   claimExpiresAt: Date | null;
 };
-const unclaimed: ClaimColumns = {
-  claimUser: null,
-  claimOperation: null,
-  keySha256: null,
-  requestHmac: null,
-  reply: null,
-  claimedAt: null,
-  claimExpiresAt: null,
-};
-
-/** For a request without a key. */
-export const noKey: Idempotency = {
-  claim: async () => {},
-  requireNotDone: async () => {},
-  keep: async () => {},
-  columns: () => unclaimed,
-  replay: async () => {
-    throw new Error("A request without a key was not done before.");
-  },
-};
-
-/**
- * The part of a statement that claims a key and stores the response. It waits for another request with this key to end,
- * and returns no row when the key was claimed before or there is none. An expired key counts as absent.
- */
-export const claiming = (claim: ClaimColumns & { accountId: number }) => sql`
-  insert into idempotency_keys (account_id, user_id, operation, key_sha256, request_hmac, reply, expires_at)
-  select ${claim.accountId}::bigint, ${claim.claimUser}::bigint, ${claim.claimOperation}::text,
-    ${claim.keySha256}::bytea, ${claim.requestHmac}::bytea, ${claim.reply}::text, ${claim.claimExpiresAt}::timestamptz
-  where ${claim.keySha256}::bytea is not null
-  on conflict (account_id, user_id, operation, key_sha256) do update
-    set request_hmac = excluded.request_hmac, reply = excluded.reply, expires_at = excluded.expires_at
-    where idempotency_keys.expires_at <= ${claim.claimedAt}::timestamptz
-  returning operation`;
-
-/**
- * Thrown to leave the transaction; the server answers with the stored response. Only responses with status 200 are
- * stored: a refusal rolls its transaction back and leaves the key free.
- */
-export class Replayed extends Error {
-  override readonly name = "Replayed";
-  readonly reply: string;
-  constructor(reply: string) {
-    super("The request was done before.");
-    this.reply = reply;
-  }
-}
-
-const HOURS_KEPT = 24;
-const LONGEST_KEY = 255;
-const FIELD = "Idempotency-Key";
 
 /** The current one first; the others stay valid during a rotation. */
-export type IdempotencySecrets = readonly Buffer[];
-
-export const createIdempotencySecrets = ({ current, keys }: KeyRing): IdempotencySecrets =>
-  [current, ...Object.keys(keys).filter((id) => id !== current)].map((id) =>
-    derive(Buffer.from(keys[id] ?? "", "base64"), "", "moorage idempotency"),
-  );
+export type IdempotencySecrets = readonly { keyId: string; secret: Buffer }[];
 
 export type IdempotencyRequest = {
   /** The header as received; without one the request runs each time. */
@@ -119,18 +72,19 @@ export function createIdempotency({
   const row = { account_id: accountId, user_id: userId, operation: operationId, key_sha256: sha256(key) };
   const place = ["idempotency_keys", accountId, userId, operationId];
   const text = canonical(request);
-  const hmacs = secrets.map((secret) =>
+  const hmacs = secrets.map(({ secret }) =>
     createHmac("sha256", derive(secret, key, "request"))
       .update(text)
       .digest(),
   );
-  const sealers = secretReply ? secrets.map((secret) => sealerOf(derive(secret, key, "reply"))) : [];
+  const sealers = secretReply ? secrets.map(({ secret }) => sealerOf(derive(secret, key, "reply"))) : [];
 
   const columns = (reply: string | null): ClaimColumns => ({
     claimUser: userId,
     claimOperation: operationId,
     keySha256: row.key_sha256,
     requestHmac: hmacs[0] as Buffer,
+    keyId: secrets[0]?.keyId ?? null,
     reply,
     claimedAt: now,
     claimExpiresAt: new Date(now.getTime() + HOURS_KEPT * 3_600_000),
@@ -177,6 +131,36 @@ export function createIdempotency({
   };
 }
 
+/** For a request without a key. */
+export const noKey: Idempotency = {
+  claim: async () => {},
+  requireNotDone: async () => {},
+  keep: async () => {},
+  columns: () => unclaimed,
+  replay: async () => {
+    throw new Error("A request without a key was not done before.");
+  },
+};
+
+const unclaimed: ClaimColumns = {
+  claimUser: null,
+  claimOperation: null,
+  keySha256: null,
+  requestHmac: null,
+  keyId: null,
+  reply: null,
+  claimedAt: null,
+  claimExpiresAt: null,
+};
+
+/** Requests that differ only in the order of keys are the same request. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value ?? null, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+
 /** Neither the installation's secret alone nor the caller's key alone can decrypt or compare anything. */
 const derive = (secret: Buffer, key: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", secret, key, purpose, 32));
@@ -192,10 +176,59 @@ function openWithAny(sealers: readonly Sealer[], place: readonly (string | numbe
   throw new Error("A kept reply does not open by any key of the ring.");
 }
 
-/** Requests that differ only in the order of keys are the same request. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value ?? null, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+/**
+ * The part of a statement that claims a key and stores the response. It waits for another request with this key to end,
+ * and returns no row when the key was claimed before or there is none. An expired key counts as absent.
+ */
+export const claiming = (claim: ClaimColumns & { accountId: number }) => sql`
+  insert into idempotency_keys (account_id, user_id, operation, key_sha256, request_hmac, key_id, reply, expires_at)
+  select ${claim.accountId}::bigint, ${claim.claimUser}::bigint, ${claim.claimOperation}::text,
+    ${claim.keySha256}::bytea, ${claim.requestHmac}::bytea, ${claim.keyId}::text, ${claim.reply}::text, ${claim.claimExpiresAt}::timestamptz
+  where ${claim.keySha256}::bytea is not null
+  on conflict (account_id, user_id, operation, key_sha256) do update
+    set request_hmac = excluded.request_hmac, key_id = excluded.key_id, reply = excluded.reply, expires_at = excluded.expires_at
+    where idempotency_keys.expires_at <= ${claim.claimedAt}::timestamptz
+  returning operation`;
+
+/**
+ * Thrown to leave the transaction; the server answers with the stored response. Only responses with status 200 are
+ * stored: a refusal rolls its transaction back and leaves the key free.
+ */
+export class Replayed extends Error {
+  override readonly name = "Replayed";
+  readonly reply: string;
+  constructor(reply: string) {
+    super("The request was done before.");
+    this.reply = reply;
+  }
+}
+
+export const createIdempotencySecrets = ({ current, keys }: KeyRing): IdempotencySecrets =>
+  [current, ...Object.keys(keys).filter((id) => id !== current)].map((keyId) => ({
+    keyId,
+    secret: derive(Buffer.from(keys[keyId] ?? "", "base64"), "", "moorage idempotency"),
+  }));
+
+/** How many responses can only be repeated with each key. */
+export async function countClaims(db: Db, now: Date): Promise<KeyUse[]> {
+  const rows = await db
+    .selectFrom("idempotency_keys")
+    .select(({ fn }) => ["key_id as key", fn.countAll<number>().as("count")])
+    .where("expires_at", ">", now)
+    .groupBy("key_id")
+    .execute();
+  return rows.map((row) => ({ by: "idempotency_keys", ...row }));
+}
+
+/** Removes expired keys. */
+export const createIdempotencySweep =
+  ({ db, clock }: { db: Db; clock: Clock }, batch?: number) =>
+  (): Promise<void> =>
+    deleteInBatches(
+      db,
+      (most) => sql`
+        delete from idempotency_keys where ctid = any(array(
+          select ctid from idempotency_keys where expires_at <= ${clock()}
+          order by expires_at limit ${most} for update skip locked))`,
+      batch,
+    );

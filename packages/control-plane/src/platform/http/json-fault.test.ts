@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonFaultOf } from "./json-fault.ts";
+import { jsonFaultOf } from "./request-body.ts";
 
 test.each([
   ["", "line 1, column 1"],

@@ -1,4 +1,5 @@
 import { Agent, get } from "node:http";
+import { release as running } from "@moorage/contract/process";
 import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { readiness, type ReadinessDeps } from "./readiness.ts";
@@ -53,6 +54,14 @@ test("ready while the database answers; healthy always", async () => {
   failure = new Error("gone");
   expect((await fetchFrom("/ready")).status).toBe(503);
   expect((await fetchFrom("/health")).status).toBe(200);
+});
+
+test("the health of a process names its version and commit", async () => {
+  const { app } = await newApp();
+  const answer = await app.inject("/health");
+
+  expect(answer.json()).toEqual({ status: "ok", ...running });
+  expect(running.version).toMatch(/^\d+\.\d+\.\d+/);
 });
 
 test("a process whose database hangs is not ready", async () => {

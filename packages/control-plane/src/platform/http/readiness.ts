@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { release } from "@moorage/contract/process";
 import type { FastifyInstance } from "fastify";
 
 export type ReadinessDeps = {
@@ -16,7 +17,7 @@ export function readiness(app: FastifyInstance, { check, checkMs = 1000, noticeM
   let draining = false;
   let cut: NodeJS.Timeout | undefined;
 
-  app.get("/health", async () => ({ status: "ok" }));
+  app.get("/health", async () => ({ status: "ok", ...release }));
   app.get("/ready", async (_request, reply) => {
     if (draining) return reply.status(503).header("retry-after", 1).send({ status: "draining" });
     try {

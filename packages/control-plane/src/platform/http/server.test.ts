@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { DomainError } from "#platform/errors.ts";
-import { TooManyRequests } from "#platform/limits/rate-headers.ts";
+import { TooManyRequests } from "#platform/limits/caller.ts";
 import { createLog } from "#platform/log.ts";
 import { Replayed } from "./idempotency.ts";
 import { createServer } from "./server.ts";
@@ -186,6 +186,20 @@ test("the caller's address is the socket's, whatever a header contains, except b
   expect(await send(["10.0.0.0/8"], "192.0.2.1")).toBe("192.0.2.1");
   // The address that the proxy itself saw comes last; the caller may have forged the rest.
   expect(await send(["10.0.0.0/8"], "10.0.0.9")).toBe("203.0.113.7");
+});
+
+test("a body of more values than any valid one has is refused", async () => {
+  const send = (values: number) =>
+    newApp().inject({
+      method: "POST",
+      url: "/v4/things",
+      payload: { list: Array.from({ length: values - 2 }, () => 1) },
+    });
+
+  expect((await send(25_000)).statusCode).toBe(200);
+  const refused = await send(25_001);
+  expect(refused.statusCode).toBe(400);
+  expect(reasonsOf(refused.body)).toEqual([texts.bodyTooManyValues({ most: 25_000 }).text]);
 });
 
 test("domain errors are answered by kind", async () => {

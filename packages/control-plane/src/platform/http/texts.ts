@@ -30,6 +30,9 @@ export const texts = defineTexts("request", {
   bodyTooDeep: text(({ levels }: { levels: number }) => `The body must have at most ${levels} levels of nesting.`, {
     levels: 100,
   }),
+  bodyTooManyValues: text(({ most }: { most: number }) => `The body must have at most ${most} values.`, {
+    most: 25_000,
+  }),
   bodyTooLarge: text(({ bytes }: { bytes: number }) => `The body must have at most ${bytes} bytes.`, {
     bytes: 1_048_576,
   }),
@@ -67,5 +70,9 @@ export const texts = defineTexts("request", {
   /** `why` is the message of the HTTP framework. */
   notProcessable: text(({ why }: { why: string }) => why, { why: "Unsupported Media Type" }),
   overloaded: text(() => "The server is overloaded and did not start the request. Retry the request."),
+  tookTooLong: text(
+    () =>
+      "The database did not answer in time, and the request was stopped. Retry it. For a list, use a narrower X-Filter.",
+  ),
   internalError: text(() => "The server failed to process the request. Retry the request."),
 });

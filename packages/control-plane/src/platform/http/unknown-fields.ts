@@ -1,7 +1,8 @@
 import type { Operation } from "@moorage/contract";
+import { likelyMeant } from "@moorage/contract/likely-meant";
 import { z } from "zod";
 import type { ErrorDetail } from "#platform/errors.ts";
-import { likelyMeant } from "./likely-meant.ts";
+import { withoutWrappers } from "./long-lists.ts";
 import { texts } from "./texts.ts";
 import { fieldOf } from "./validate.ts";
 
@@ -46,17 +47,6 @@ export function judgeUnknownFields(operation: Operation, body: unknown): Judged 
   return judged;
 }
 
-/** The header that names ignored fields; none if there are none. A name that is no plain word is not repeated. */
-export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
-  if (names.length === 0) return {};
-  const listed = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
-  const some = listed.length > MOST_LISTED ? [...listed.slice(0, MOST_LISTED), "..."] : listed;
-  return { [IGNORED_FIELDS_HEADER]: some.join(", ") };
-}
-
-/** A header holds ASCII only; and a row of digits may be a card number. */
-const isPlain = (name: string): boolean => /^[A-Za-z_][\w.[\]-]{0,63}$/.test(name) && !/\d{4}/.test(name);
-
 type Unknown = {
   path: readonly PropertyKey[];
   value: unknown;
@@ -72,7 +62,7 @@ function* unknownIn(
   value: unknown,
   path: readonly PropertyKey[],
 ): Generator<Unknown, void> {
-  const [known, reply] = [bare(schema), bare(shown)];
+  const [known, reply] = [withoutWrappers(schema), withoutWrappers(shown)];
   if (known instanceof z.ZodArray && Array.isArray(value)) {
     const item = reply instanceof z.ZodArray ? reply.element : undefined;
     for (const [place, each] of value.entries()) yield* unknownIn(known.element, item, each, [...path, place]);
@@ -90,15 +80,19 @@ function* unknownIn(
   }
 }
 
-/** The schema itself, without its optional and default wrappers. */
-function bare(schema: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
-    return bare(schema.unwrap());
-  return schema instanceof z.ZodPipe ? bare(schema.in) : schema;
-}
-
 /** Null, false and values that are empty at every level request nothing. */
 const hasValue = (value: unknown): boolean =>
   typeof value === "object" && value !== null
     ? Object.values(value).some(hasValue)
     : value !== null && value !== "" && value !== false && value !== undefined;
+
+/** The header that names ignored fields; none if there are none. A name that is no plain word is not repeated. */
+export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
+  if (names.length === 0) return {};
+  const listed = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
+  const some = listed.length > MOST_LISTED ? [...listed.slice(0, MOST_LISTED), "..."] : listed;
+  return { [IGNORED_FIELDS_HEADER]: some.join(", ") };
+}
+
+/** A header holds ASCII only; and a row of digits may be a card number. */
+const isPlain = (name: string): boolean => /^[A-Za-z_][\w.[\]-]{0,63}$/.test(name) && !/\d{4}/.test(name);

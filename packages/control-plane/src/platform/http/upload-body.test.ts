@@ -2,9 +2,9 @@ import { type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
+import { fileOf, readFiles } from "./request-body.ts";
 import { createServer } from "./server.ts";
 import { texts } from "./texts.ts";
-import { fileOf, readFiles } from "./upload-body.ts";
 
 const MOST = 1024 * 1024;
 const types = ["image/png", "image/gif"];

@@ -27,6 +27,14 @@ const errorsOf = (input: unknown) => {
   return undefined;
 };
 
+test("a long list that is refused is not also too short", () => {
+  const least = z.object({ ids: z.array(z.int("a number")).min(1, "at least one") });
+  const refusals = () => validate(least, { ids: Array.from({ length: 30 }, () => "x") });
+
+  expect(refusals).toThrow(DomainError);
+  expect(refusals).not.toThrow("at least one");
+});
+
 test("every fault is named at once: dotted for objects, indexed for lists", () => {
   const input = { label: 7, updates: { hour: "x" }, allow_list: ["10.0.0.1", "nonsense"], nodes: [{ port: "x" }] };
 

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import { faultsOfLongLists, MOST_FAULTS } from "./long-lists.ts";
 import { texts } from "./texts.ts";
 
 /** Parses, or refuses with every fault at once, each with its field; `others` are faults that are known already. */
@@ -12,11 +13,15 @@ export function validate<Schema extends z.ZodType>(
   if (notText.length > 0)
     throw new DomainError(
       "invalid",
-      ...notText.map((field) => ({ field, reason: invalidReason(field, texts.notText()) })),
+      ...notText.slice(0, MOST_FAULTS).map((field) => ({ field, reason: invalidReason(field, texts.notText()) })),
     );
-  const parsed = schema.safeParse(input);
-  if (parsed.success && others.length === 0) return parsed.data;
-  const issues = parsed.error?.issues ?? [];
+  const { faults, rest, lists } = faultsOfLongLists(schema, input);
+  const leftOut = new Set(lists.map(fieldOf));
+  const parsed = schema.safeParse(rest);
+  // Without its entries a list may be too short, which is not what is wrong with it.
+  const ofRest = (parsed.error?.issues ?? []).filter(({ path }) => !leftOut.has(fieldOf(path)));
+  const issues = [...ofRest, ...faults];
+  if (parsed.success && issues.length + others.length === 0) return parsed.data;
   throw new DomainError("invalid", ...issues.map((issue) => detailOf(issue, input)), ...others);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networkOf } from "./caller.ts";
+import { callerOf, networkOf } from "./caller.ts";
 
 test.each([
   ["203.0.113.7", "203.0.113.7"],
@@ -12,4 +12,14 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
 ])("%s spends the budget of %s", (ip, network) => {
   expect(networkOf(ip)).toBe(network);
+});
+
+test.each([
+  ["203.0.113.7", undefined],
+  ["::ffff:203.0.113.7", undefined],
+  ["2001:db8:1:2:3:4:5:6", "ip:2001:db8:1::/48"],
+  ["2001:0DB8:0001:ffff::9", "ip:2001:db8:1::/48"],
+  ["::1", "ip:0:0:0::/48"],
+])("%s spends beside its own the budget of %s", (ip, name) => {
+  expect(callerOf.anonymous(ip).group?.name).toBe(name);
 });

@@ -1,5 +1,13 @@
 /** This many requests per period, in one burst if the caller likes, and then one every `perSeconds / requests`. */
-export type Limit = { requests: number; perSeconds: number };
+export type Limit = { requests: number; perSeconds: number; sharedBy?: Group };
+
+/** Callers that share a budget beside their own. */
+export type Group = "account" | "network";
+
+export const times = ({ requests, ...rest }: Limit, factor: number): Limit => ({
+  ...rest,
+  requests: Math.max(1, Math.round(requests * factor)),
+});
 
 export type RateState = {
   allowed: boolean;
@@ -9,6 +17,8 @@ export type RateState = {
   resetAt: Date;
   /** Whole seconds; 0 when allowed. */
   retryAfter: number;
+  /** Who shares the budget; undefined: it is the caller's own. */
+  sharedBy?: Group;
 };
 
 /**
@@ -34,6 +44,7 @@ export function describe(
       remaining: Math.max(0, Math.floor((limit.perSeconds * 1000 - ahead) / intervalMs(limit))),
       resetAt: new Date(now + ahead),
       retryAfter: allowed ? 0 : Math.max(1, Math.ceil(waitMs(limit, ahead) / 1000)),
+      ...(limit.sharedBy === undefined ? {} : { sharedBy: limit.sharedBy }),
     };
   });
   return states.reduce((worst, state) =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Limit } from "./gcra.ts";
-import { createLocalLimits } from "./local-limits.ts";
+import { createLocalLimits } from "./rate-limiter.ts";
 
 const perMinute: Limit = { requests: 4, perSeconds: 60 };
 const perHour: Limit = { requests: 6, perSeconds: 3600 };

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { DomainError } from "#platform/errors.ts";
-import { createServer as createHttpServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
 import { newValkey as newServer } from "#testing/valkey.ts";
-import { createRateLimiter, type RateLimiter, type RateLimits } from "./rate-limiter.ts";
+import { callerOf } from "./caller.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
+import type { RateLimits } from "./settings.ts";
 import type { SharedLimits } from "./shared-limits.ts";
-import { identifyWithinLimits } from "./within-limits.ts";
 
 const log = createLog("test", "silent");
 const limits: RateLimits = {
@@ -15,7 +14,11 @@ const limits: RateLimits = {
   collection: { requests: 5, perSeconds: 60 },
   accept: { requests: 2, perSeconds: 60 },
   images: { requests: 4, perSeconds: 60 },
+  timesOf: { account: 3, network: 2 },
 };
+/** Each of an account of its own. */
+const tokenOf = (tokenId: number) => callerOf.token({ tokenId, accountId: tokenId });
+const address = callerOf.anonymous("203.0.113.7");
 const view = { id: "view", rate: "single" } as const;
 const list = { id: "list", rate: "collection" } as const;
 
@@ -49,7 +52,7 @@ test("two processes share one budget exactly, however many requests are concurre
   await using valkey = await newValkey();
   const [one, two] = [await valkey.process(), await valkey.process()];
 
-  const states = await times(60, (n) => (n % 2 === 0 ? one : two).take("token:1", view));
+  const states = await times(60, (n) => (n % 2 === 0 ? one : two).take(tokenOf(1), view));
 
   expect(allowedOf(states)).toBe(10);
   const refused = states.find(({ allowed }) => !allowed);
@@ -57,7 +60,7 @@ test("two processes share one budget exactly, however many requests are concurre
   const fullInMs = (refused?.resetAt.getTime() ?? 0) - valkey.time.now;
   expect(fullInMs).toBeGreaterThan(50_000);
   expect(fullInMs).toBeLessThanOrEqual(60_000);
-  expect(allowedOf([await two.take("token:2", view)])).toBe(1);
+  expect(allowedOf([await two.take(tokenOf(2), view)])).toBe(1);
 });
 
 test("each operation has its own budget, all share one overall, and a refusal is charged to none", async () => {
@@ -66,12 +69,73 @@ test("each operation has its own budget, all share one overall, and a refusal is
   const other = await valkey.process();
 
   // Through two processes: the second does not know of the first's refusals, so the script itself refuses.
-  const lists = await times(40, (n) => (n % 2 === 0 ? limiter : other).take("ip:a", list));
-  const views = await times(40, (n) => (n % 2 === 0 ? limiter : other).take("ip:a", view));
-  const more = await times(40, (n) => limiter.take("ip:a", { id: `other-${n}`, rate: "single" }));
+  const lists = await times(40, (n) => (n % 2 === 0 ? limiter : other).take(address, list));
+  const views = await times(40, (n) => (n % 2 === 0 ? limiter : other).take(address, view));
+  const more = await times(40, (n) => limiter.take(address, { id: `other-${n}`, rate: "single" }));
 
   expect([lists, views, more].map(allowedOf)).toEqual([5, 10, 15]);
   expect(more.find(({ allowed }) => !allowed)).toMatchObject({ limit: 30, retryAfter: 4 });
+});
+
+test("all tokens of an account share a larger budget, also across processes, and other accounts do not notice", async () => {
+  await using valkey = await newValkey();
+  const [one, two] = [await valkey.process(), await valkey.process()];
+  const takeAll = (accountId: number) =>
+    times(100, (n) =>
+      (n % 2 === 0 ? one : two).take(callerOf.token({ tokenId: accountId * 1000 + n, accountId }), view),
+    );
+
+  const states = await takeAll(1);
+
+  expect(allowedOf(states)).toBe(30);
+  expect(states.find(({ allowed }) => !allowed)).toMatchObject({ limit: 30, remaining: 0, sharedBy: "account" });
+  expect(allowedOf(await takeAll(2))).toBe(30);
+});
+
+test("one token cannot spend the budget of its account, and its own limit is the one that it sees", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process();
+  const take = (tokenId: number) => limiter.take(callerOf.token({ tokenId, accountId: 1 }), view);
+
+  const flood = await times(100, () => take(1));
+
+  expect(allowedOf(flood)).toBe(10);
+  expect(flood.find(({ allowed }) => !allowed)).toMatchObject({ limit: 10, remaining: 0 });
+  expect(flood.find(({ sharedBy }) => sharedBy !== undefined)).toBeUndefined();
+  expect(allowedOf(await times(100, () => take(2)))).toBe(10);
+});
+
+test("all /64 networks of an IPv6 /48 share a larger budget, without a token and for wrong ones", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process();
+  const take = (kind: "anonymous" | "guess", site: string) =>
+    times(100, (n) => limiter.take(callerOf[kind](`2001:db8:${site}:${n.toString(16)}::1`), view));
+
+  const [ours, guesses, others] = [
+    await take("anonymous", "1"),
+    await take("guess", "1"),
+    await take("anonymous", "2"),
+  ];
+
+  expect([ours, guesses, others].map(allowedOf)).toEqual([20, 20, 20]);
+  expect(ours.find(({ allowed }) => !allowed)).toMatchObject({ limit: 20, sharedBy: "network" });
+});
+
+test("a limit with a shorter period applies at once to who has used up the one before", async () => {
+  await using valkey = await newValkey();
+  const before = createRateLimiter({
+    limits: { ...limits, single: { requests: 10, perSeconds: 3600 } },
+    shared: await valkey.limits(),
+    log,
+    now: () => valkey.time.now,
+  });
+  expect(allowedOf(await times(20, () => before.take(tokenOf(1), view)))).toBe(10);
+  const after = await valkey.process();
+
+  expect(await after.take(tokenOf(1), view)).toMatchObject({ allowed: false, retryAfter: 6 });
+  valkey.time.now += 6000;
+
+  expect(await after.take(tokenOf(1), view)).toMatchObject({ allowed: true });
 });
 
 test("a budget is refilled by the server's clock", async () => {
@@ -79,11 +143,11 @@ test("a budget is refilled by the server's clock", async () => {
   const fast = { ...limits, single: { requests: 5, perSeconds: 1 } };
   const limiter = createRateLimiter({ limits: fast, shared: await valkey.limits(), log });
   const began = performance.now();
-  await times(10, () => limiter.take("token:1", view));
+  await times(10, () => limiter.take(tokenOf(1), view));
 
   await sleep(420);
 
-  const again = allowedOf(await times(10, () => limiter.take("token:1", view)));
+  const again = allowedOf(await times(10, () => limiter.take(tokenOf(1), view)));
   expect(again).toBeGreaterThanOrEqual(2);
   expect(again).toBeLessThanOrEqual((performance.now() - began) / 200);
 });
@@ -91,20 +155,20 @@ test("a budget is refilled by the server's clock", async () => {
 test("while the server is down each process limits from what it knew, and shares again afterwards", async () => {
   await using valkey = await newValkey();
   const [one, two] = [await valkey.process(), await valkey.process()];
-  await times(8, () => one.take("token:1", view));
+  await times(8, () => one.take(tokenOf(1), view));
   await valkey.stop();
 
-  const states = await times(50, () => one.take("token:1", view));
+  const states = await times(50, () => one.take(tokenOf(1), view));
 
   expect(allowedOf(states)).toBe(2);
-  expect(allowedOf(await times(50, () => two.take("token:1", view)))).toBe(10);
+  expect(allowedOf(await times(50, () => two.take(tokenOf(1), view)))).toBe(10);
 
   await valkey.start();
   let tries = 0;
   const takenByBoth = async (): Promise<number> => {
     // After this time a process calls the server again.
     valkey.time.now += 1000;
-    const token = `token again:${++tries}`;
+    const token = tokenOf(100 + ++tries);
     return allowedOf(await times(50, (n) => (n % 2 === 0 ? one : two).take(token, view)));
   };
   await expect.poll(takenByBoth).toBe(10);
@@ -118,12 +182,12 @@ test("a server that hangs delays a request by at most the waiting limit, and onl
   valkey.pause();
   const timed = async () => {
     const began = performance.now();
-    await limiter.take("token:1", view);
+    await limiter.take(tokenOf(1), view);
     return performance.now() - began;
   };
 
   const first = await Promise.all([timed(), timed(), timed()]);
-  const next = await Promise.race([callOf(shared), limiter.take("token:1", view)]);
+  const next = await Promise.race([callOf(shared), limiter.take(tokenOf(1), view)]);
 
   expect(Math.max(...first)).toBeGreaterThan(patienceMs * 0.9);
   expect(next).toMatchObject({ allowed: true });
@@ -133,91 +197,12 @@ test("a refused flood causes no more calls to the server", async () => {
   await using valkey = await newValkey();
   const shared = await valkey.limits();
   const limiter = await valkey.process(shared);
-  await times(11, () => limiter.take("token:1", view));
+  await times(11, () => limiter.take(tokenOf(1), view));
   valkey.pause();
 
-  const state = await Promise.race([callOf(shared), limiter.take("token:1", view)]);
+  const state = await Promise.race([callOf(shared), limiter.take(tokenOf(1), view)]);
 
   expect(state).toMatchObject({ allowed: false });
-  expect(limiter.refusal("token:1", view)).toMatchObject({ allowed: false });
-  expect(limiter.refusal("token:2", view)).toBeUndefined();
-});
-
-/** An API of one operation behind the limits: accepts token 1 or 2, and requests without a token. */
-function newApi(limiter: RateLimiter, trustProxy: string[] | false = false) {
-  const app = createHttpServer(log, { trustProxy });
-  let lookUps = 0;
-  app.get("/v4/list", async (request, reply) => {
-    await identifyWithinLimits(limiter, list, request, reply, async () => {
-      const { authorization } = request.headers;
-      if (authorization === undefined) return undefined;
-      lookUps++;
-      const tokenId = Number(/^Bearer ([12])$/.exec(authorization)?.[1]);
-      if (Number.isNaN(tokenId))
-        throw new DomainError("unauthorized", { reason: { code: "token.invalid", text: "Invalid Token" } });
-      return { tokenId };
-    });
-    return {};
-  });
-  const send = async (headers: Record<string, string>, remoteAddress = "203.0.113.7") =>
-    app.inject({ url: "/v4/list", headers, remoteAddress });
-  return {
-    send,
-    lookUps: () => lookUps,
-    statuses: async (count: number, headers: (n: number) => Record<string, string>, remoteAddress?: string) =>
-      (await times(count, (n) => send(headers(n), remoteAddress))).map(({ statusCode }) => statusCode),
-  };
-}
-
-test("every response shows the budget, and 429 when to retry", async () => {
-  await using valkey = await newValkey();
-  const { send } = newApi(await valkey.process());
-  const bearer = { authorization: "Bearer 1" };
-
-  expect((await send(bearer)).headers).toMatchObject({ "x-ratelimit-limit": "5", "x-ratelimit-remaining": "4" });
-  for (let n = 0; n < 4; n++) await send(bearer);
-  const refused = await send(bearer);
-
-  expect(refused.statusCode).toBe(429);
-  expect(refused.body).toBe('{"errors":[{"reason":"Too many requests"}]}');
-  expect(refused.headers).toMatchObject({ "x-ratelimit-remaining": "0", "retry-after": "12" });
-  const resetInSeconds = Number(refused.headers["x-ratelimit-reset"]) - valkey.time.now / 1000;
-  expect(resetInSeconds).toBeGreaterThan(50);
-  expect(resetInSeconds).toBeLessThanOrEqual(61);
-  expect((await send({ authorization: "Bearer 2" })).statusCode).toBe(200);
-  expect((await send({})).statusCode).toBe(200);
-});
-
-test("anonymous callers share the budget of their address, and a forged header is no other address", async () => {
-  await using valkey = await newValkey();
-  const { statuses, send } = newApi(await valkey.process());
-
-  const answers = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}` }));
-
-  expect(answers.filter((status) => status === 200)).toHaveLength(5);
-  expect((await send({}, "203.0.113.8")).statusCode).toBe(200);
-});
-
-test("behind a trusted proxy callers are distinguished by the address that the proxy saw", async () => {
-  await using valkey = await newValkey();
-  const { statuses } = newApi(await valkey.process(), ["10.0.0.1"]);
-
-  const forged = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}, 203.0.113.7` }), "10.0.0.1");
-  const honest = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}` }), "10.0.0.1");
-
-  expect(forged.filter((status) => status === 200)).toHaveLength(5);
-  expect(honest.filter((status) => status === 200)).toHaveLength(20);
-});
-
-test("guessing tokens is refused after a while without a lookup, and does not reveal a right guess", async () => {
-  await using valkey = await newValkey();
-  const { statuses, send, lookUps } = newApi(await valkey.process());
-  const guesses = await statuses(6, (n) => ({ authorization: `Bearer wrong-${n}` }));
-  const before = lookUps();
-
-  expect([401, 429].map((each) => guesses.filter((status) => status === each).length)).toEqual([5, 1]);
-  expect((await send({ authorization: "Bearer 1" })).statusCode).toBe(429);
-  expect(lookUps()).toBe(before);
-  expect((await send({ authorization: "Bearer 1" }, "203.0.113.8")).statusCode).toBe(200);
-  expect((await send({})).statusCode).toBe(200);
+  expect(limiter.refusal(tokenOf(1), view)).toMatchObject({ allowed: false });
+  expect(limiter.refusal(tokenOf(2), view)).toBeUndefined();
 });

@@ -1,6 +1,9 @@
+import type { SettingsOf } from "@moorage/contract/settings";
 import { Valkey } from "iovalkey";
+import { type PeerTls, readTls, tlsFilesOf } from "#platform/peers.ts";
 import type { Log } from "#platform/log.ts";
 import { intervalMs, type Limit } from "./gcra.ts";
+import type { valkeySettings } from "./settings.ts";
 
 /** The longest that a request waits for its rate limit. */
 const PATIENCE_MS = 50;
@@ -15,15 +18,21 @@ end
 `;
 
 /**
- * All limits of a request are checked in one step: if one refuses, none is charged. Numbers are formatted explicitly:
- * Lua's own conversion drops digits after the fourteenth.
+ * All limits of a request are checked in one step: if one refuses, none is charged. What was spent under a limit of a
+ * longer period counts as all of the present one, so that a changed setting takes effect at once. Numbers are formatted
+ * explicitly: Lua's own conversion drops digits after the fourteenth.
  */
 const TAKE = `${READ_CLOCK}
 local ahead = {}
 local allowed = 1
 for i, key in ipairs(KEYS) do
+  local most = tonumber(ARGV[i * 2])
   ahead[i] = math.max(0, tonumber(redis.call('GET', key) or '0') - now)
-  if ahead[i] + ARGV[i * 2 - 1] > tonumber(ARGV[i * 2]) then allowed = 0 end
+  if ahead[i] > most then
+    ahead[i] = most
+    redis.call('SET', key, string.format('%.0f', now + most), 'PX', math.ceil(most / 1000))
+  end
+  if ahead[i] + ARGV[i * 2 - 1] > most then allowed = 0 end
 end
 if allowed == 1 then
   for i, key in ipairs(KEYS) do
@@ -54,14 +63,20 @@ export type SharedLimits = {
 };
 
 /** `now` replaces the server's clock, in milliseconds, so that a test's limits refill only when it says so. */
-export type SharedLimitsOptions = { patienceMs?: number; now?: () => number };
+export type SharedLimitsOptions = { patienceMs?: number; now?: () => number; tls?: PeerTls | undefined };
+
+export const composeSharedLimits = (config: SettingsOf<typeof valkeySettings>, log: Log): SharedLimits => {
+  const files = tlsFilesOf(config, "VALKEY_TLS");
+  return createSharedLimits(config.VALKEY_URL, log, { tls: files === undefined ? undefined : readTls(files) });
+};
 
 export function createSharedLimits(url: string, log: Log, options: SharedLimitsOptions = {}): SharedLimits {
-  const { patienceMs = PATIENCE_MS, now = () => 0 } = options;
+  const { patienceMs = PATIENCE_MS, now = () => 0, tls } = options;
   const clock = (): number => Math.round(now() * 1000);
   const valkey = new Valkey(url, {
     // No command waits in a queue for a server that is unreachable.
     enableOfflineQueue: false,
+    ...(tls === undefined ? {} : { tls }),
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: patienceMs,

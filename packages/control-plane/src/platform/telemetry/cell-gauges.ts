@@ -51,6 +51,9 @@ export function addCellGauges(registry: Registry, deps: Deps): void {
     nodes.map(({ state, count }) => [state ?? "unobserved", count]),
   );
   gauge("moorage_hosts", "Hosts by state.", "state", ({ hosts }) => hosts.map(({ state, count }) => [state, count]));
+  gauge("moorage_hosts_quarantined", "Hosts that claimed a state that they were not sent.", "state", ({ hosts }) =>
+    hosts.flatMap(({ state, quarantined }) => (quarantined === 0 ? [] : [[state, quarantined] as const])),
+  );
   gauge(
     "moorage_host_silent_seconds",
     "Longest time since a host was last seen, by the state of the host.",
@@ -95,7 +98,12 @@ async function readCell(db: Db) {
     db
       .selectFrom("hosts")
       .leftJoin("host_leases", "host_leases.host_id", "hosts.id")
-      .select(({ fn }) => ["state", fn.countAll<number>().as("count"), fn.min<Date | null>("seen_at").as("seen")])
+      .select(({ fn }) => [
+        "state",
+        fn.countAll<number>().as("count"),
+        fn.count<number>("quarantined_at").as("quarantined"),
+        fn.min<Date | null>("seen_at").as("seen"),
+      ])
       .groupBy("state")
       .execute(),
   ]);

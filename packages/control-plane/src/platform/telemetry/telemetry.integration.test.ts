@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { selfSigned } from "@moorage/testkit/certificates.ts";
+import { startRecordingCollector } from "@moorage/testkit/recording-collector.ts";
 import { expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
-import { selfSigned } from "#testing/certificates.ts";
 import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
-import { startRecordingCollector } from "./recording-collector.ts";
 
 const OPERATOR_TOKEN = "the-operators-own-token";
 
@@ -136,7 +136,10 @@ test("without a collector OpenTelemetry is not loaded, and only the operator rea
 
   expect((await fetch(`${api.adminUrl}/metrics`)).status).toBe(401);
   expect((await fetch(`${api.url}/metrics`)).status).toBe(404);
-  const scraped = await fetch(`${api.adminUrl}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } });
+  const scrape = () => fetch(`${api.adminUrl}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } });
+  // The clock of the process is that of PostgreSQL.
+  await expect.poll(async () => (await scrape()).text()).toMatch(/^moorage_clock_ahead_seconds\{process="api"\} -?\d/m);
+  const scraped = await scrape();
   expect(scraped.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
   const lines = (await scraped.text()).split("\n");
   expect(lines).toEqual(

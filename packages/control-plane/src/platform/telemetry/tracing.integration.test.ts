@@ -1,8 +1,8 @@
+import { startRecordingCollector } from "@moorage/testkit/recording-collector.ts";
 import type { Context } from "@temporalio/activity";
 import { expect, test } from "vitest";
 import { createServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
-import { startRecordingCollector } from "./recording-collector.ts";
 import { startTracing } from "./tracing.ts";
 
 const log = createLog("test", "silent");

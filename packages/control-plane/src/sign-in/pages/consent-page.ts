@@ -1,12 +1,12 @@
 import { type Area, areas } from "@moorage/contract";
 import { html } from "ghtml";
-import { form, type Html, layout, sentence } from "./layout.ts";
+import { alert, form, type Html, layout, sentence } from "./layout.ts";
 import { texts } from "./texts.ts";
 
 type AppConsent = {
   uid: string;
   token: string;
-  app: { label: string; thumbnailUrl: string | null; redirectsTo: string };
+  app: { label: string; owner: string; thumbnailUrl: string | null; redirectsTo: string; verified: boolean };
   username: string;
   scopes: readonly string[];
 };
@@ -19,10 +19,26 @@ export const consentPage = ({ uid, token, app, username, scopes }: AppConsent): 
 <p>!${sentence(texts.accessRequested, { app: app.label, username })}</p>
 </div>
 !${scopes.includes("*") ? everything(app.label) : html`<h2>It could then</h2>!${listOf(scopes)}`}
-<p class="hint">!${redirectTarget(app.redirectsTo)} ${texts.accessRevocable().text}</p>
+<p class="hint">${(app.verified ? texts.appVerified(app) : texts.appOfOwnAccount(app)).text} !${redirectTarget(app.redirectsTo)} ${texts.accessRevocable().text}</p>
 !${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Let it in</button>`)}
 !${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}
 <p class="aside"><a href="/logout">Not ${username}? Sign out</a></p>`,
+  });
+
+/** For users of other accounts than its own. */
+export const appNotVerifiedPage = ({
+  uid,
+  token,
+  app,
+}: {
+  uid: string;
+  token: string;
+  app: { label: string; owner: string };
+}): Html =>
+  layout({
+    title: texts.appNotVerifiedTitle().text,
+    body: html`!${alert(texts.appNotVerified(app).text)}
+!${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Go back</button>`)}`,
   });
 
 export const listOf = (scopes: readonly string[]): Html =>
@@ -37,7 +53,7 @@ export function inWords(scope: string): string {
   const what = areas[area];
   if (what === undefined) return scope;
   if (level === "read_only") return `View ${what}`;
-  return `View and change ${what}${area === "account" ? ", and create tokens that stay valid after this access ends" : ""}`;
+  return `View and change ${what}`;
 }
 
 export function redirectTarget(address: string): Html {

@@ -1,6 +1,7 @@
-import { html } from "ghtml";
 import type { Text } from "@moorage/contract/texts";
-import { assets } from "../assets.ts";
+import { html } from "ghtml";
+import { texts } from "../rules/texts.ts";
+import { assets } from "./assets.ts";
 
 /** Escaped HTML, produced by `html`. Everything else in a page is text. */
 export type Html = string;
@@ -93,3 +94,16 @@ export const done = (text: string | undefined): Html =>
   text === undefined ? "" : html`<p class="done" role="status">${text}</p>`;
 
 export const day = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** What `passkeys.js` shows, as an attribute of its form: by the name of the browser's error, or by our own names. */
+export const passkeyMessages = (): Html => {
+  const messages = {
+    NotAllowedError: texts.passkeyCancelled(),
+    InvalidStateError: texts.passkeyOnThisDevice(),
+    SecurityError: texts.passkeyNotAtThisAddress(),
+    tooMany: texts.passkeyTooManyAttempts(),
+    failed: texts.passkeyFailed(),
+  };
+  const sentences = Object.fromEntries(Object.entries(messages).map(([name, { text }]) => [name, text]));
+  return html`data-messages="${JSON.stringify(sentences)}"`;
+};

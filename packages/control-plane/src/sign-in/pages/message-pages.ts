@@ -1,6 +1,6 @@
 import { html } from "ghtml";
 import type { Text } from "@moorage/contract/texts";
-import { texts as refusals } from "../texts.ts";
+import { texts as refusals } from "../rules/texts.ts";
 import { alert, type Html, layout } from "./layout.ts";
 import { texts } from "./texts.ts";
 

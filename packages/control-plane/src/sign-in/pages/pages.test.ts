@@ -1,7 +1,7 @@
 import { areas } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { commandLineConsentPage, deviceSignedInPage, userCodePage } from "./command-line-pages.ts";
-import { consentPage, inWords } from "./consent-page.ts";
+import { appNotVerifiedPage, consentPage, inWords } from "./consent-page.ts";
 import { sentence } from "./layout.ts";
 import { errorPage, signedOutPage, signOutPage, tooManyPage } from "./message-pages.ts";
 import { choosePasswordPage, deadLinkPage, forgotDonePage, forgotPage, passwordChosenPage } from "./password-pages.ts";
@@ -11,6 +11,7 @@ import { texts } from "./texts.ts";
 import { newTokenPage, tokenCreatedPage } from "./token-pages.ts";
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>&'`;
+const hostileText = { code: "sign_in.hostile", text: hostile };
 const day = new Date("2026-10-01T00:00:00Z");
 const at = { uid: hostile, token: hostile, appLabel: hostile, fault: hostile };
 
@@ -33,16 +34,23 @@ const pages = {
   code: codePage({ ...at, username: hostile }),
   consent: consentPage({
     ...at,
-    app: { label: hostile, thumbnailUrl: hostile, redirectsTo: `https://app.example/${hostile}` },
+    app: {
+      label: hostile,
+      owner: hostile,
+      thumbnailUrl: hostile,
+      redirectsTo: `https://app.example/${hostile}`,
+      verified: true,
+    },
     username: hostile,
     scopes: [hostile, "databases:read_only"],
   }),
   consentToAll: consentPage({
     ...at,
-    app: { label: hostile, thumbnailUrl: null, redirectsTo: "com.example.app:/back" },
+    app: { label: hostile, owner: hostile, thumbnailUrl: null, redirectsTo: "com.example.app:/back", verified: false },
     username: hostile,
     scopes: ["*"],
   }),
+  appNotVerified: appNotVerifiedPage({ ...at, app: { label: hostile, owner: hostile } }),
   forgot: forgotPage({ token: hostile }),
   forgotDone: forgotDonePage(),
   choosePassword: choosePasswordPage({ ...at, username: hostile }),
@@ -63,8 +71,9 @@ const pages = {
         scopes: [hostile],
         created: day,
         expires: day,
-        isOver: true,
+        isOver: false,
         isLogin: true,
+        needsConfirmation: true,
       },
     ],
     done: hostile,
@@ -73,7 +82,11 @@ const pages = {
   }),
   twoFactor: twoFactorPage({ token: hostile, secret: hostile, fault: hostile }),
   scratchCodes: scratchCodesPage([hostile]),
-  newToken: newTokenPage({ token: hostile, form: { label: hostile }, faults: { label: hostile, what: hostile } }),
+  newToken: newTokenPage({
+    token: hostile,
+    form: { label: hostile },
+    faults: { label: hostileText, what: hostileText },
+  }),
   tokenCreated: tokenCreatedPage({ label: hostile, token: hostile, apiUrl: hostile }),
   userCode: userCodePage({ action: hostile, fields: { [hostile]: hostile }, fault: hostile }),
   deviceSignedIn: deviceSignedInPage(),
@@ -124,7 +137,7 @@ test.each([
     token: "t",
     username: "baker",
     scopes: ["databases:read_only"],
-    app: { label: "App", thumbnailUrl: null, redirectsTo },
+    app: { label: "App", owner: "Example Ltd.", thumbnailUrl: null, redirectsTo, verified: false },
   });
   expect(page).toContain(expected);
 });

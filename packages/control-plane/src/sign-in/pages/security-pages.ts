@@ -1,7 +1,6 @@
 import { html } from "ghtml";
-import { texts as notices } from "../texts.ts";
-import { alert, day, done, field, form, type Html, layout, sentence } from "./layout.ts";
-import { passkeyMessages } from "./passkey-messages.ts";
+import { texts as notices } from "../rules/texts.ts";
+import { alert, day, done, field, form, type Html, layout, passkeyMessages, sentence } from "./layout.ts";
 import { newPasswordFields } from "./password-pages.ts";
 import { texts } from "./texts.ts";
 import { type ShownToken, tokensPart } from "./token-pages.ts";

@@ -1,6 +1,5 @@
 import { html } from "ghtml";
-import { alert, field, form, type Html, layout } from "./layout.ts";
-import { passkeyMessages } from "./passkey-messages.ts";
+import { alert, field, form, type Html, layout, passkeyMessages } from "./layout.ts";
 import { texts } from "./texts.ts";
 
 type At = { uid: string; token: string; appLabel: string | undefined; fault?: string | undefined };

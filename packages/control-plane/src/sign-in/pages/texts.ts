@@ -9,7 +9,7 @@ export const texts = defineTexts("sign_in_page", {
   codeHint: text(() => "The six digits in your authenticator app, or one of your scratch codes."),
   tooManyAttemptsHint: text(
     () =>
-      "The limit applies to this network or to this user. Signing in from another network or with a passkey may work before.",
+      "The limit applies to this network or to this user. Signing in with a passkey, or in a browser in which you have signed in before, may work earlier.",
   ),
   signOutExplained: text(() => "Apps that you authorized keep their access."),
   signedOutTitle: text(() => "You are signed out"),
@@ -25,10 +25,28 @@ export const texts = defineTexts("sign_in_page", {
   accessToEverything: text(() => "The app could view, change and delete everything in your account."),
   accessToEverythingExplained: text(
     ({ app }: { app: string }) =>
-      `This includes databases and their backups, users, payment methods and tokens. Continue only if you trust ${app} with all of it.`,
+      `This includes databases and their backups, images and payment methods. Continue only if you trust ${app} with all of it.`,
     { app: "Fleet board" },
   ),
-  accessRevocable: text(() => "You can revoke the access of the app at any time."),
+  accessRevocable: text(
+    () => "You can revoke the access of the app at any time with the command moorage me app delete.",
+  ),
+  appVerified: text(
+    ({ owner }: { owner: string }) =>
+      `An account that calls itself ${owner} registered the app. The operator has verified the name of the app and where it sends you.`,
+    { owner: "Example Ltd." },
+  ),
+  appOfOwnAccount: text(
+    ({ owner }: { owner: string }) =>
+      `Your own account, ${owner}, registered the app. The operator has not verified it.`,
+    { owner: "Example Ltd." },
+  ),
+  appNotVerifiedTitle: text(() => "This app is not verified"),
+  appNotVerified: text(
+    ({ label, owner }: { label: string; owner: string }) =>
+      `${label} was registered by another account, which calls itself ${owner}, and the operator has not verified it. It can request access to your account after the operator has verified it. You gave it no access.`,
+    { label: "Fleet board", owner: "Example Ltd." },
+  ),
   redirectToSite: text(({ host }: { host: string }) => `After this page you are sent back to ${host}.`, {
     host: "app.example.com",
   }),
@@ -91,6 +109,19 @@ export const texts = defineTexts("sign_in_page", {
   linkInvalidTitle: text(() => "This link is no longer valid"),
   linkInvalid: text(() => "A link works once, and only until it expires. Request a new link."),
 
+  // A new mail address.
+  confirmAddressTitle: text(() => "Confirm your mail address"),
+  confirmAddress: text(
+    ({ username, email }: { username: string; email: string }) =>
+      `From now on, mails for ${username} go to ${email}, also links for a new password.`,
+    { username: "alice", email: "alice@example.com" },
+  ),
+  addressConfirmedTitle: text(() => "Your mail address is confirmed"),
+  addressLinkInvalid: text(
+    () =>
+      "A link works once, for 24 hours, and only for the user whose address it confirms. Sign in as that user and open the link again, or enter the address once more.",
+  ),
+
   // Sign-in and security.
   signedInAs: text(({ username }: { username: string }) => `You are signed in as ${username}.`, { username: "alice" }),
   mailsGoTo: text(({ email }: { email: string }) => `Mails about the security of your user go to ${email}.`, {
@@ -130,7 +161,7 @@ export const texts = defineTexts("sign_in_page", {
   // Personal tokens.
   tokens: text(
     () =>
-      "A token lets a program use the API as you, such as an SDK, Terraform or a script. The command line creates its own token: `moorage login`.",
+      "A token lets a program use the API as you, such as an SDK, Terraform or a script. The command line creates its own token: `moorage login`. A token with some permissions changes users, tokens, mail addresses and two-factor sign-in only after you confirm it here.",
   ),
   noToken: text(() => "You have no token yet."),
   newToken: text(() => "A token has at most your own permissions. Create a separate token for each program."),

@@ -9,7 +9,7 @@ import {
   type TokenForm,
   usedAreas,
   whole,
-} from "../token-form.ts";
+} from "../rules/token-form.ts";
 import { inWords } from "./consent-page.ts";
 import { day, field, form, type Html, layout, sentence } from "./layout.ts";
 import { texts } from "./texts.ts";
@@ -24,6 +24,8 @@ export type ShownToken = {
   isOver: boolean;
   /** Created by `moorage login`. */
   isLogin: boolean;
+  /** Before it may change who can act on the account. */
+  needsConfirmation: boolean;
 };
 
 /** The list of tokens on the security page. */
@@ -38,6 +40,7 @@ const row = (token: string, each: ShownToken): Html =>
   html`<li><div><strong>${each.label}</strong> <code>${each.prefix}…</code><br>
 <span class="hint">${scopesInWords(each.scopes)}<br>
 Created ${day(each.created)}${each.isLogin ? " by moorage login" : ""}, ${until(each)}</span></div>
+!${each.needsConfirmation && !each.isOver ? form({ action: `/security/tokens/${each.id}/confirm`, token }, html`<button type="submit" class="small" aria-label="Confirm ${each.label}, ${each.prefix}">Confirm</button>`) : ""}
 !${form({ action: `/security/tokens/${each.id}/revoke`, token }, html`<button type="submit" class="small danger" aria-label="Revoke ${each.label}, ${each.prefix}">Revoke</button>`)}</li>`;
 
 function until({ expires, isOver }: ShownToken): string {
@@ -73,7 +76,7 @@ export const newTokenPage = ({ token, form: given = {}, faults = {} }: NewToken)
         hint: texts.tokenNameHint().text,
         autocomplete: "off",
         value: given["label"] ?? "",
-        fault: faults.label,
+        fault: faults.label?.text,
         first: true,
         attributes: html`maxlength="${LONGEST_LABEL}"`,
       })}
@@ -82,7 +85,7 @@ export const newTokenPage = ({ token, form: given = {}, faults = {} }: NewToken)
         (each) =>
           html`<label class="choice"><input type="radio" name="what" value="${each}" required !${given["what"] === each ? "checked" : ""}> ${words[each]}</label>`,
       )}
-!${faults.what === undefined ? "" : html`<p class="fault" id="what-fault">${faults.what}</p>`}
+!${faults.what === undefined ? "" : html`<p class="fault" id="what-fault">${faults.what.text}</p>`}
 </fieldset>
 <fieldset class="areas"><legend>If you choose</legend>
 !${usedAreas.map(
@@ -100,7 +103,7 @@ export const newTokenPage = ({ token, form: given = {}, faults = {} }: NewToken)
         ([value, text]) =>
           html`<option value="${value}" !${(given["expiry"] ?? "90") === value ? "selected" : ""}>${text}</option>`,
       )}</select>
-!${faults.expiry === undefined ? "" : html`<p class="fault" id="expiry-fault">${faults.expiry}</p>`}
+!${faults.expiry === undefined ? "" : html`<p class="fault" id="expiry-fault">${faults.expiry.text}</p>`}
 </div>
 <button type="submit">Create the token</button>`,
     )}

@@ -1,17 +1,19 @@
-import { findNodes, type NodeRow, type HostsToWake, setDesiredSpecs } from "#fleet/index.ts";
+import { findNodes, type HostsToWake, type NodeRow, setDesiredSpecs } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { type SpecContext, specsOf } from "../../desired-specs.ts";
-import { isReachable, type ObservedMember } from "../health/member-condition.ts";
+import type { DatabaseRow } from "../../model/database-store.ts";
+import { type SpecContext, specsOf } from "../../spec/desired-specs.ts";
+import { confirmPrimary, findPrimary, sendPrimary, setPrimary } from "../../spec/primary-store.ts";
+import type { ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
-import { confirmPrimary, findPrimary, setPrimary } from "./primary-store.ts";
-
-type Context = SpecContext & { operation: { id: number } };
+import { isAgreedInTerm, outcomeOfHandOver } from "./hand-over-rules.ts";
 
 /**
  * The longest time without writes if the primary cannot hand over: then it becomes the primary again. Usually a
  * handover takes less than a second.
  */
 export const HAND_OVER_MS = 30_000;
+
+type Context = SpecContext & { operation: { id: number } };
 
 /**
  * The primary hands over to another member, in a new term that all members get at once. The phase names only the new
@@ -37,31 +39,35 @@ export async function handOver(
   return toWake;
 }
 
-/**
- * Ends an attempt. If the new member is primary, the term drops its condition; if not, the previous one becomes primary
- * again, in a higher term, because the other may still open late. An unreachable member cannot hand back: the health
- * check handles that.
- */
+/** Ends an attempt: see `outcomeOfHandOver`. */
 export async function endHandOver(
   tx: Tx,
   context: Context,
   { phase, requested, at }: { phase: string; requested: ObservedMember | undefined; at: Date },
 ): Promise<HostsToWake> {
   const { database, operation } = context;
-  const primary = await findPrimary(tx, database);
-  // Another member was made primary meanwhile, or the attempt has ended already.
-  if (primary === undefined || primary.node !== requested?.node || primary.reason !== "handover") return { hosts: [] };
-  const { node, from } = primary;
-  if (isPrimary(requested)) await confirmPrimary(tx, database, primary, at);
-  else if (from !== undefined && isReachable(requested.host))
-    await setPrimary(tx, database, { node: from, reason: "handover", from: node }, at);
-  else return { hosts: [] };
+  const outcome = outcomeOfHandOver(await findPrimary(tx, database), requested);
+  if (outcome === undefined) return { hosts: [] };
+  if ("confirm" in outcome) await confirmPrimary(tx, database, outcome.confirm, at);
+  else await setPrimary(tx, database, outcome.back, at);
   return setDesiredSpecs(tx, operation.id, `ended ${phase}`, await specsOf(tx, await nodesOf(tx, context), context));
 }
 
-/** As reported by its own host and confirmed by another. */
-export const isPrimary = ({ report }: Pick<ObservedMember, "report">): boolean =>
-  report?.state === "online" && report.role === "primary" && report.shared;
+/**
+ * All members follow the new primary: its term no longer needs the condition under which it started. The next start of
+ * its server must not wait for the former primary, which may be gone by then. The caller has locked the database's row.
+ */
+export async function confirmWhenHealthy(
+  tx: Tx,
+  database: DatabaseRow,
+  members: readonly ObservedMember[],
+  at: Date,
+): Promise<HostsToWake> {
+  const primary = await findPrimary(tx, database);
+  if (primary === undefined || primary.reason === "fenced") return { hosts: [] };
+  if (!isAgreedInTerm(primary, members)) return { hosts: [] };
+  return sendPrimary(tx, database, await confirmPrimary(tx, database, primary, at));
+}
 
 /** A spec would make a lost node again, empty. */
 const nodesOf = async (tx: Tx, { database: { account_id, id } }: Context): Promise<NodeRow[]> =>

@@ -6,7 +6,7 @@ import { until } from "#testing/database-on-agent.ts";
 import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { leaveGroup, simulateMember } from "#testing/simulated-group.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
-import { newWorld, type World } from "#testing/world.ts";
+import { ENGINE, newWorld, type World } from "#testing/world.ts";
 import { texts } from "../texts.ts";
 
 let temporal: Temporal;
@@ -64,6 +64,24 @@ test("all three lost at once: the most advanced bootstraps once, and no permissi
   expect(await eventOf(world)).toMatchObject({ status: "finished" });
 });
 
+test("a group whose members are all apart during a rolling change is bootstrapped, and the change continues", async () => {
+  const { instead, permitted } = holding([5, 9, 7]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
+  await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: "c".repeat(64) });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+
+  expect(await cluster.alice.post(`${cluster.database.url}/patch`)).toMatchObject({ status: 200 });
+  await cluster.untilEnded("patchDatabase");
+
+  expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
+  expect(await world.lastOperation()).toMatchObject({ kind: "patchDatabase", outcome: "done" });
+  expect((await cluster.specs()).map(({ engine }) => engine.image[0])).toEqual(["c", "c", "c"]);
+  expect(await cluster.status()).toBe("active");
+});
+
 test("another member may bootstrap if the first dies before it is joined", async () => {
   const { instead, permitted } = holding([1, 0, 0]);
   const died: string[] = [];
@@ -114,6 +132,66 @@ test("nobody may bootstrap before all have confirmed the withdrawal", async () =
   expect(permitted.size).toBe(0);
 
   await speakAgain();
+  await until(async () => permitted.size === 1);
+});
+
+test("a member that turns out to be in a group ends the orders to stay out, and only its group's end brings them back", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  let isIn = true;
+  const oneIsIn = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> =>
+    isIn && spec.cluster?.stay_out === true && spec.ordinal === 2
+      ? { ...report, group: { state: "online", online: 1, shared: false } }
+      : instead(spec, report);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead: oneIsIn });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  await cluster.checkAfter(6, all);
+  const phases = async (): Promise<string[]> =>
+    (await world.db.selectFrom("desired_phases").select("phase").execute()).map(({ phase }) => phase);
+
+  await until(async () => (await phases()).includes("release 1"));
+  expect(permitted.size).toBe(0);
+  isIn = false;
+  await cluster.untilEnded("bootstrapGroup");
+
+  expect(await phases()).toEqual(expect.arrayContaining(["withdraw 1", "release 1", "withdraw 2", "bootstrap 1"]));
+  expect(permitted.size).toBe(1);
+  expect((await cluster.specs()).map(({ cluster: desired }) => desired?.stay_out)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("nobody may bootstrap on a look at a member that was made before its permission was withdrawn", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  let isStale = true;
+  const lookedBefore = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
+    const { group, ...rest } = instead(spec, report);
+    const { epoch, generation } = spec;
+    const seen_by = { epoch, generation: isStale && spec.ordinal === 2 ? generation - 1 : generation };
+    return { ...rest, ...(group && { group: { ...group, seen_by } }) };
+  };
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead: lookedBefore });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  await cluster.checkAfter(6, all);
+  await until(async () => {
+    const nodes = await cluster.nodes();
+    const { id } = await world.lastOperation();
+    return nodes.every(
+      (node) => node.waiting_operation_id === id && node.observed_generation >= node.desired_generation,
+    );
+  });
+
+  expect(await world.activities.advanceBootstrap((await world.lastOperation()).id)).toEqual({ next: "wait" });
+  expect(permitted.size).toBe(0);
+
+  isStale = false;
   await until(async () => permitted.size === 1);
 });
 

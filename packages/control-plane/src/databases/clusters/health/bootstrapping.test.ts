@@ -1,7 +1,7 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { texts } from "../texts.ts";
-import { type BootstrapMember, nextOfFollowing, nextOfBootstrap } from "./bootstrapping.ts";
+import { type BootstrapMember, membersToCount, nextOfBootstrap, nextOfFollowing } from "./bootstrapping.ts";
 
 const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const outOfGroup = (last: number, change: Partial<GroupReport> = {}): GroupReport => ({
@@ -22,6 +22,7 @@ const member = (ordinal: number, change: Partial<BootstrapMember> = {}): Bootstr
   state: "working",
   report: outOfGroup(5),
   bootstrap: undefined,
+  staysOut: true,
   ...change,
 });
 const running = (ordinal: number, report: GroupReport) => member(ordinal, { state: "running", report });
@@ -30,6 +31,7 @@ const three = (...changes: Partial<BootstrapMember>[]): BootstrapMember[] =>
 
 const dead = { dead: true, followed: false, report: null } as const;
 const permitted = { bootstrap: "p" } as const;
+const free = { staysOut: false } as const;
 
 test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next: object]>([
   ["equals: the first bootstraps", three(), false, { do: "bootstrap", node: "n0" }],
@@ -48,7 +50,20 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
     { do: "wait" },
   ],
   ["one has not reported", three({ report: null }), false, { do: "wait" }],
-  ["one is in a group: the others join it", three({ report: isolated }), false, { do: "wait" }],
+  [
+    "one is in a group, as its host has not reported the order to stay out",
+    three({ followed: false, report: isolated }),
+    false,
+    { do: "wait" },
+  ],
+  ["one is in a group: the others may join it", three({ report: isolated }), false, { do: "release" }],
+  [
+    "one is in a group, and the others join it",
+    three(free, free, { ...free, report: isolated }),
+    false,
+    { do: "wait" },
+  ],
+  ["one may have joined a group since its report", three({}, free, {}), false, { do: "withdraw" }],
   ["one is joining a group", three({ report: { ...isolated, state: "recovering" } }), false, { do: "wait" }],
   ["a permission is out, and not used yet", three(permitted), false, { do: "wait" }],
   [
@@ -83,7 +98,12 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
     { do: "fail", why: texts.bootstrapNodesDiverged() },
   ],
   ["all are in it", [running(0, online), running(1, online), running(2, online)], false, { do: "done" }],
-  ["two are in it, one is joining", [running(0, online), running(1, online), member(2)], false, { do: "wait" }],
+  [
+    "two are in it, one is joining",
+    [running(0, online), running(1, online), member(2, free)],
+    false,
+    { do: "release" },
+  ],
   [
     "two are in it, and one cannot join with what it has",
     [running(0, online), running(1, online), member(2, { report: outOfGroup(9, { errant: "a:1" }) })],
@@ -96,9 +116,9 @@ test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next:
     true,
     { do: "done" },
   ],
-  ["of two that are left, one is in it", [member(0, dead), running(1, isolated), member(2)], true, { do: "wait" }],
+  ["of two that are left, one is in it", [member(0, dead), running(1, isolated), member(2)], true, { do: "release" }],
 ])("%s", (_, members, acceptsLoss, next) => {
-  expect(nextOfBootstrap(members, acceptsLoss)).toMatchObject(next);
+  expect(nextOfBootstrap(members, membersToCount(members, { acceptsLoss, wasSuspended: false }))).toMatchObject(next);
 });
 
 test.each<[what: string, members: BootstrapMember[], next: object]>([
@@ -116,4 +136,18 @@ test.each<[what: string, members: BootstrapMember[], next: object]>([
   ],
 ])("asynchronous cluster: %s", (_, members, next) => {
   expect(nextOfFollowing(members)).toEqual(next);
+});
+
+test("after a suspension two members are enough, if the host of the third is dead", () => {
+  const stopped = { acceptsLoss: false, wasSuspended: true };
+  const oneDead = three(dead, { report: outOfGroup(4) }, { report: outOfGroup(7) });
+  const twoDead = three(dead, dead, {});
+  const oneSilent = three({ followed: false });
+
+  expect(nextOfBootstrap(oneDead, membersToCount(oneDead, stopped))).toMatchObject({ do: "bootstrap", node: "n2" });
+  expect(nextOfBootstrap(oneDead, membersToCount(oneDead, { ...stopped, wasSuspended: false }))).toEqual({
+    do: "wait",
+  });
+  for (const members of [twoDead, oneSilent])
+    expect(nextOfBootstrap(members, membersToCount(members, stopped))).toEqual({ do: "wait" });
 });

@@ -86,11 +86,14 @@ test("an outage of the control plane does not count as silence of the hosts", as
   await cluster.silence(2);
   world.time.now = new Date(world.time.now.getTime() + 3_600_000);
   const { createHealthJob } = await import("#databases/index.ts");
-  const { db, clock } = world;
+  const { db, clock, eachDue } = world;
   const restarted = createHealthJob({
     db,
     clock,
+    eachDue,
     hostSilentSeconds: HOST_SILENT_SECONDS,
+    replacementsPerRegion: 20,
+    silentHostsPercent: 30,
     changeDeadlineSeconds: 900,
     restoreDeadlineSeconds: 900,
   });
@@ -137,7 +140,9 @@ test("with one host lost and the others out of group, a person has to decide", a
 
   expect(await world.openOperations()).toEqual([]);
   const { data } = (await world.operator.get<{ data: { advice: string }[] }>("/admin/databases")).body;
-  expect(data[0]?.advice).toContain(`moorage host dead ${(await cluster.hostOf(2)).name}; moorage db bootstrap`);
+  expect(data[0]?.advice).toContain(
+    `moorage admin host dead ${(await cluster.hostOf(2)).name}; moorage admin db bootstrap`,
+  );
 });
 
 test("while a database is busy its status stays and no repair starts", async () => {

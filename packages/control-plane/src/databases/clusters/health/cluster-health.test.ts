@@ -140,6 +140,6 @@ test("two lost: the message states that writes are stopped so that the data cann
 test("messages to tenants name no host; messages to operators name the host and the command", () => {
   const { tenant, operator } = judged(["in no group", "dead host", "lost host"]);
   expect(tenant?.text).not.toContain("host-");
-  expect(operator?.text).toContain("moorage host dead host-2; moorage db bootstrap");
-  expect(operator?.text).not.toContain("moorage host dead host-1");
+  expect(operator?.text).toContain("moorage admin host dead host-2; moorage admin db bootstrap");
+  expect(operator?.text).not.toContain("moorage admin host dead host-1");
 });

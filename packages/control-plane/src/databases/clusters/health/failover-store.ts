@@ -1,22 +1,13 @@
 import { type DatabaseFailover, toTimestamp } from "@moorage/contract";
 import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter/filter.ts";
+import { listPage, type PageRequest } from "#platform/http/page.ts";
 import { phasesOf } from "./receipt.ts";
 
-const changesOf = (db: Db, accountId: number, databaseId: number) =>
-  db
-    .selectFrom("primary_changes")
-    .innerJoin("nodes as new", "new.id", "primary_changes.to_node")
-    .leftJoin("nodes as old", "old.id", "primary_changes.from_node")
-    .selectAll("primary_changes")
-    .select(["new.ordinal as to_ordinal", "old.ordinal as from_ordinal"])
-    .where("primary_changes.account_id", "=", accountId)
-    .where("primary_changes.database_id", "=", databaseId);
-
 const columns = { created: sql.ref("primary_changes.at") };
+
+type FailoverRow = Awaited<ReturnType<typeof listFailoverPage>>["rows"][number];
 
 export const listFailoverPage = (
   db: Db,
@@ -31,7 +22,15 @@ export const listFailoverPage = (
     lastly: { by: "primary_changes.id", direction: "desc" },
   });
 
-type FailoverRow = Awaited<ReturnType<typeof listFailoverPage>>["rows"][number];
+const changesOf = (db: Db, accountId: number, databaseId: number) =>
+  db
+    .selectFrom("primary_changes")
+    .innerJoin("nodes as new", "new.id", "primary_changes.to_node")
+    .leftJoin("nodes as old", "old.id", "primary_changes.from_node")
+    .selectAll("primary_changes")
+    .select(["new.ordinal as to_ordinal", "old.ordinal as from_ordinal"])
+    .where("primary_changes.account_id", "=", accountId)
+    .where("primary_changes.database_id", "=", databaseId);
 
 export const viewOfFailover = (row: FailoverRow): DatabaseFailover => ({
   id: row.id,

@@ -1,17 +1,24 @@
+import type { Text } from "@moorage/contract/texts";
+import { emit } from "#events/index.ts";
+import { raise } from "#notifications/index.ts";
 import { requireCurrent } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { Text } from "@moorage/contract/texts";
-import { type DatabaseRow, lockDatabase } from "../../database-store.ts";
-import { continueWith } from "../../archive/branch-archive.ts";
-import { isCluster } from "../cluster-spec.ts";
+import { continueWith, markLossReported, unreportedLosses } from "../../archive/archive-end.ts";
+import { type DatabaseRow, lockDatabase } from "../../model/database-store.ts";
+import { isCluster } from "../../model/database.ts";
+import { entityOf } from "../../model/entity.ts";
+import { isReachable, type ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
 import { chooseSuccessor } from "./choose-successor.ts";
-import { type ObservedCluster, isAtHand } from "./cluster-health.ts";
-import { isReachable, type ObservedMember } from "./member-condition.ts";
+import { isAtHand, type ObservedCluster } from "./cluster-health.ts";
+import { observeCluster } from "./observe-cluster.ts";
 import { openBootstrap } from "./open-repair.ts";
-import { promoteTo } from "./promotion.ts";
-import { repairs, observeCluster } from "./observe-cluster.ts";
+import { promoteTo } from "./promote-successors.ts";
+import { texts as healthTexts } from "./texts.ts";
+
+/** The cause of the notification that an operator continued with one node; the tenant is told until all are healthy. */
+export const SOLE_PRIMARY_CAUSE = "sole_primary";
 
 type BootstrapRequest = { at: Date; deadlineSeconds: number; acceptsLoss: boolean };
 /** `primary`: the new primary of an asynchronous cluster; `left_out`: how many archived transactions it lacks. */
@@ -34,10 +41,10 @@ export async function forceBootstrap(
   const database = await lockDatabase(tx, owner.account_id, id);
   if (database.deleted_at !== null || !isCluster(database) || !database.powered)
     throw refused(texts.bootstrapNoCluster());
-  await requireCurrent(tx);
+  await requireCurrent(tx, id);
   const cluster = await observeCluster(tx, database, { now: at });
   const { members, busy, status } = cluster;
-  if (busy) throw refused(texts.bootstrapRepairOpen({ kinds: Object.keys(repairs) }));
+  if (busy) throw refused(texts.bootstrapRepairOpen());
   if (!isAtHand(status)) throw refused(texts.bootstrapWrongStatus({ status }));
   const inGroup = members.find(({ report, host }) => isReachable(host) && report?.state === "online" && report.shared);
   if (inGroup !== undefined) throw refused(texts.bootstrapGroupExists());
@@ -79,5 +86,31 @@ async function makeSolePrimary(
       ? { leftOut: 0 }
       : await continueWith(tx, database.timeline_id, gtid, { acceptsLoss, at });
   await promoteTo(tx, database, { node: next.node, reason: "sole_survivor" }, { actor: "operator", at });
+  await notifyOfSolePrimary(tx, database, next.ordinal, at);
   return { label: database.label, waits_for: [], primary: next.ordinal, left_out: leftOut };
+}
+
+/** No operation reports it: the promotion is done with its transaction. */
+async function notifyOfSolePrimary(tx: Tx, database: DatabaseRow, ordinal: number, at: Date): Promise<void> {
+  const { account_id: accountId, label, timeline_id } = database;
+  const losses = timeline_id === null ? [] : await unreportedLosses(tx, timeline_id);
+  if (timeline_id !== null) await markLossReported(tx, timeline_id, at);
+  const message = healthTexts.continuedAlone({ label, ordinal, losses });
+  const about = { accountId, entity: entityOf(database), cause: SOLE_PRIMARY_CAUSE };
+  const notice = {
+    type: "notice",
+    severity: "critical",
+    label: healthTexts.continuedAloneTitle(),
+    body: null,
+  } as const;
+  await raise(tx, about, { ...notice, message }, at);
+  await emit(tx, {
+    accountId,
+    username: null,
+    action: "database_group_form",
+    status: "notification",
+    entity: about.entity,
+    message,
+    at,
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mostAdvanced } from "./most-advanced.ts";
+import { mostAdvanced } from "./bootstrapping.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const B = "7c2a1d0e-0000-4000-8000-000000000001";

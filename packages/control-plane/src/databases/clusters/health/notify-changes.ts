@@ -1,12 +1,13 @@
 import { sql } from "kysely";
 import { emit } from "#events/index.ts";
+import { markNotified } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { DatabaseRow } from "../../database-store.ts";
-import { entityOf } from "../../entity.ts";
-import { isAsynchronous } from "../cluster-spec.ts";
-import { conditionOf, type HealthSettings, type Judged, type ObservedMember } from "./member-condition.ts";
+import type { DatabaseRow } from "../../model/database-store.ts";
+import { entityOf } from "../../model/entity.ts";
+import { isAsynchronous } from "../../model/database.ts";
+import { conditionOf, type HealthSettings, type Judged, type ObservedMember } from "../member-condition.ts";
 import { type ChangeRow, type Loss, lossOf, receiptOf, termOf } from "./receipt.ts";
-import { findLostTransactions } from "./lost-transactions-store.ts";
+import { findLostTransactions } from "./lost-transactions.ts";
 
 /** Hosts' clocks differ from ours, and a proxy may follow after its switchover has ended. */
 const TOLERANCE_SECONDS = 10;
@@ -75,12 +76,7 @@ async function notifyChange(
     ...(operation === undefined ? {} : { operationId: operation.id }),
     message: receiptOf({ ...change, loss, saved, from, to, planned }),
   });
-  await tx
-    .updateTable("primary_changes")
-    .set({ event_id: event, operation_id: operation?.id ?? null, lost: loss.lost })
-    .where("account_id", "=", change.account_id)
-    .where("id", "=", change.id)
-    .execute();
+  await markNotified(tx, change, { event_id: event, operation_id: operation?.id ?? null, lost: loss.lost });
   return true;
 }
 

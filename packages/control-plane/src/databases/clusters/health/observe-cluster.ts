@@ -1,25 +1,25 @@
-import { formatGtidSet } from "@moorage/contract/agent";
+import { formatGtidSet, type NodeSpec } from "@moorage/contract/agent";
 import { findNodes } from "#fleet/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { restorableGtids } from "../../archive/archive-end.ts";
-import type { DatabaseRow } from "../../database-store.ts";
-import { isAsynchronous } from "../cluster-spec.ts";
-import { findPrimary } from "../async-primary/primary-store.ts";
+import type { DatabaseRow } from "../../model/database-store.ts";
+import { isAsynchronous } from "../../model/database.ts";
+import { findPrimary, termSince } from "../../spec/primary-store.ts";
 import type { ObservedCluster } from "./cluster-health.ts";
 import type { ObservedPrimary } from "./primary-health.ts";
-import { isReachable, type ObservedMember } from "./member-condition.ts";
+import { isReachable, type ObservedMember } from "../member-condition.ts";
 
 /** `since`: when the control plane came up. An outage of ours does not count as silence of the hosts. */
 type Moment = { now: Date; since?: Date };
 
 /** The workflows that repair a cluster, and their actions. */
-export const repairs = { replaceNode: "replace", bootstrapGroup: "bootstrap" } as const;
+const repairs = { replaceNode: "replace", bootstrapGroup: "bootstrap" } as const;
 
 /** Everything that the health of a cluster is judged by. */
 export async function observeCluster(tx: Tx, database: DatabaseRow, moment: Moment): Promise<ObservedCluster> {
   const { label, status, powered } = database;
   const members = await observeMembers(tx, database, moment);
-  const asynch = isAsynchronous(database) ? { asynch: await observePrimary(tx, database, members) } : {};
+  const asynch = isAsynchronous(database) ? { asynch: await observePrimary(tx, database, members, moment.now) } : {};
   return { label, status, powered, members, ...asynch, ...(await repairsOf(tx, database, moment.now)) };
 }
 
@@ -31,12 +31,16 @@ export async function observePrimary(
   tx: Tx,
   database: DatabaseRow,
   members: readonly ObservedMember[],
+  now: Date,
 ): Promise<ObservedPrimary> {
   const primary = await findPrimary(tx, database);
+  const since = await termSince(tx, database, primary?.term);
+  const termSeconds = since === undefined ? 0 : (now.getTime() - since.getTime()) / 1000;
   const own = members.find(({ node }) => node === primary?.node);
   const isWell = own !== undefined && isReachable(own.host) && own.report?.state === "online";
-  if (isWell || database.timeline_id === null) return { primary, archived: "" };
-  return { primary, archived: formatGtidSet(await restorableGtids(tx, database.timeline_id)) };
+  if (isWell || database.timeline_id === null) return { primary, archived: "", termSeconds };
+  const archived = formatGtidSet(await restorableGtids(tx, database.timeline_id));
+  return { primary, archived, termSeconds };
 }
 
 /** The current members; replaced ones do not count. */
@@ -66,12 +70,21 @@ export async function observeMembers(
       state: observed_state,
       message: observed_message,
       report: of?.report ?? null,
-      host: { name: of?.name ?? "", dead: of?.state === "dead", silentSeconds: secondsSince(new Date(lastSeenAt)) },
+      host: {
+        name: of?.name ?? "",
+        dead: of?.state === "dead",
+        silentSeconds: secondsSince(new Date(lastSeenAt)),
+        unseenSeconds: secondsSince(of?.seen_at ?? new Date(0)),
+      },
       unhealthySeconds: secondsSince(of?.unhealthy_since ?? now),
-      recloning: desired_spec?.cluster?.reclone !== undefined,
+      recloning: desired_spec?.cluster?.reclone !== undefined || isOnOther(desired_spec?.data, database),
     };
   });
 }
+
+/** The data of a restore, on which the database does not live yet. */
+const isOnOther = (data: NodeSpec["data"], { timeline_id }: DatabaseRow): boolean =>
+  data !== undefined && data.timeline !== timeline_id;
 
 async function repairsOf(
   tx: Tx,

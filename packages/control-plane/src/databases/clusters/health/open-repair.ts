@@ -1,31 +1,36 @@
 import type { Tx } from "#platform/db/database.ts";
-import type { DatabaseRow } from "../../database-store.ts";
-import { openWork } from "../../changes/open-work.ts";
-import { type BootstrapInput, bootstrap } from "./bootstrap-activities.ts";
+import { openWork } from "../../changes/change.ts";
+import type { DatabaseRow } from "../../model/database-store.ts";
+import { bootstrap, type BootstrapInput } from "./bootstrap-activities.ts";
 import type { Next } from "./cluster-health.ts";
 import { type ReplaceInput, replacement } from "./replace-activities.ts";
+import { type Held, type ReplacementLimits, replacementHeldBy } from "./replacement-limits.ts";
 
-type Deadlines = { changeDeadlineSeconds: number; restoreDeadlineSeconds: number };
+type RepairSettings = ReplacementLimits & { changeDeadlineSeconds: number; restoreDeadlineSeconds: number };
 
-/** Opens the repair of a cluster, if there is one to do. */
+/** Opens the repair of a cluster, if there is one to do. Answers why a replacement has to wait. */
 export async function openRepair(
-  deadlines: Deadlines,
+  settings: RepairSettings,
   tx: Tx,
   database: DatabaseRow,
   next: Next,
   at: Date,
-): Promise<void> {
+): Promise<Held | undefined> {
   const common = { username: null, at } as const;
-  if (next.do === "replace")
+  if (next.do === "replace") {
+    const held = await replacementHeldBy(tx, database, settings, at);
+    if (held !== undefined) return held;
     await openWork(tx, database, replacement, {
       ...common,
       detail: { node: next.node },
       input: { node: next.node, ordinal: next.ordinal } satisfies ReplaceInput,
       // A replacement copies all data.
-      deadlineSeconds: deadlines.restoreDeadlineSeconds,
+      deadlineSeconds: settings.restoreDeadlineSeconds,
     });
+  }
   if (next.do === "bootstrap")
-    await openBootstrap(tx, database, {}, { at, deadlineSeconds: deadlines.changeDeadlineSeconds });
+    await openBootstrap(tx, database, {}, { at, deadlineSeconds: settings.changeDeadlineSeconds });
+  return undefined;
 }
 
 export const openBootstrap = (

@@ -1,21 +1,19 @@
 import { toTimestamp } from "@moorage/contract";
-import type { PrimaryTerm } from "@moorage/contract/agent";
+import type { Text } from "@moorage/contract/texts";
 import type { Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import type { Text } from "@moorage/contract/texts";
-import { requireActionAllowed } from "../../database.ts";
-import { lockDatabase } from "../../database-store.ts";
-import { wakeHosts } from "../../desired-specs.ts";
-import { isAsynchronous, isCluster } from "../cluster-spec.ts";
+import { lockDatabase } from "../../model/database-store.ts";
+import { isAsynchronous, isCluster, requireActionAllowed } from "../../model/database.ts";
+import { wakeHosts } from "../../spec/desired-specs.ts";
+import { isReachable, type ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
 import { chooseSuccessor, type Successor } from "./choose-successor.ts";
-import { conditionOf, isReachable, type ObservedMember } from "./member-condition.ts";
-import { promoteTo } from "./promotion.ts";
-import { observePrimary, observeMembers } from "./observe-cluster.ts";
+import { observeMembers, observePrimary } from "./observe-cluster.ts";
+import { primaryToReplace } from "./primary-to-replace.ts";
+import { promoteTo } from "./promote-successors.ts";
 
 type PromoteDeps = { db: Db; clock: Clock };
 type PromoteRequest = { id: number; acceptsLoss: boolean };
@@ -41,33 +39,22 @@ export async function promote(
     if (!isAsynchronous(database)) throw refused(texts.promoteElected());
     const now = deps.clock();
     const members = await observeMembers(tx, database, { now });
-    const { primary, archived } = await observePrimary(tx, database, members);
+    const { primary, archived } = await observePrimary(tx, database, members, now);
     const old = primaryToReplace(members, primary);
+    if ("refusal" in old) throw refused(old.refusal);
     const next = successorOf(chooseSuccessor(members, old.node, archived));
     if (!acceptsLoss)
       throw refused(texts.promoteLossNotAccepted({ primary: old.ordinal, next: next.ordinal, ...lastSeen(old, now) }));
     const promoted = await promoteTo(
       tx,
       database,
-      { node: next.node, reason: "forced" },
+      { node: next.node, reason: "forced", from: old.node },
       { actor: by.username, at: now },
     );
     await idempotency.keep(tx, {});
     return promoted;
   });
   await wakeHosts(deps.db, toWake);
-}
-
-/** The primary, if it cannot hand over. */
-function primaryToReplace(members: readonly ObservedMember[], primary: PrimaryTerm | undefined): ObservedMember {
-  const conditions = members.map((member) => conditionOf(member, { hostSilentSeconds: Infinity }));
-  const own = members.find(({ node }) => node === primary?.node);
-  if (primary === undefined || own === undefined || members.length < 3) throw refused(texts.promoteNodesUnknown());
-  if (members.some(({ node }, n) => node !== own.node && conditions[n] === "healthy"))
-    throw refused(texts.promotePrimaryServes());
-  const hasEnded = conditions[members.indexOf(own)] === "broken" || (own.report?.fenced ?? 0) >= primary.term;
-  if (isReachable(own.host) && !hasEnded) throw refused(texts.promotePrimaryReachable());
-  return own;
 }
 
 function successorOf(next: Successor): Exclude<Successor, string> {

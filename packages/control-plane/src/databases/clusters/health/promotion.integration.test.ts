@@ -1,16 +1,17 @@
-import type { GroupReport, PrimaryTerm, NodeSpec, SavedErrantTransactions } from "@moorage/contract/agent";
+import type { GroupReport, NodeSpec, PrimaryTerm, SavedErrantTransactions } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { activeCluster, HOME } from "#testing/active-database.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { startObjectStore } from "#testing/object-store.ts";
-import { fencePrimary, setGtid, leaveTimeline } from "#testing/simulated-following.ts";
+import { fencePrimary, leaveTimeline, setGtid } from "#testing/simulated-following.ts";
 import { simulateMember } from "#testing/simulated-group.ts";
 import { watchedCluster } from "#testing/watched-cluster.ts";
 import { HOST_SILENT_SECONDS, newWorld, type World } from "#testing/world.ts";
 import { texts } from "../texts.ts";
+import { createLostTransactionsJob } from "./lost-transactions.ts";
+import { texts as healthTexts } from "./texts.ts";
 import { startPromoting } from "./promote-successors.ts";
-import { createLostTransactionsJob } from "./lost-transactions-job.ts";
 
 /** An asynchronous cluster whose node 0 is primary. Its members' reports follow from their specs. */
 async function asynchCluster(world: World) {
@@ -84,6 +85,31 @@ test("when a primary is seen to have ended, the member with the most is promoted
   expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "fenced" });
 });
 
+test("a former primary is not promoted over a replica of its successor, though it has more transactions", async () => {
+  await using world = await newWorld();
+  const cluster = await asynchCluster(world);
+  const { uuid } = cluster;
+  const later = `${cluster.timeline.slice(0, 19)}1111-000000000000`;
+  const out = { state: "offline", online: 0, shared: false, term: 1, last_term: 1 } as const;
+  await cluster.reportAll(
+    { ...out, state: "away", fenced: 1 },
+    { ...out, gtid: `${uuid}:1-1050` },
+    { ...out, gtid: `${uuid}:1-1040` },
+  );
+  await cluster.after(1);
+  expect(await cluster.primary()).toMatchObject({ node: 1, term: 2 });
+
+  // The former primary is back and was not compared yet when its successor ends too.
+  await cluster.reportAll(
+    { ...out, term: 2, fenced: 1, gtid: `${uuid}:1-1243` },
+    { ...out, state: "away", term: 2, last_term: 2, fenced: 2 },
+    { ...out, term: 2, last_term: 2, gtid: `${uuid}:1-1050,${later}:1-117` },
+  );
+  await cluster.after(1);
+
+  expect(await cluster.primary()).toMatchObject({ node: 2, term: 3 });
+});
+
 test("a promotion happens during another operation, which continues", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
@@ -137,7 +163,7 @@ test("a primary that is only silent stays primary, however long, with advice on 
   expect(await cluster.primary()).toEqual({ node: 0, term: 1, reason: "fenced" });
   expect([await cluster.status(), await world.openOperations()]).toEqual(["degraded", []]);
   expect((await cluster.events("database_degraded")).at(-1)?.message_code).toBe("cluster.primary_unreachable");
-  expect(await cluster.advice()).toContain(`moorage host dead ${(await cluster.hostOf(0)).name}`);
+  expect(await cluster.advice()).toContain(`moorage admin host dead ${(await cluster.hostOf(0)).name}`);
 });
 
 test("a tenant can only promote over an unreachable primary, and must accept the stated loss", async () => {
@@ -165,8 +191,52 @@ test("a tenant can only promote over an unreachable primary, and must accept the
   expect(await cluster.primary()).toMatchObject({ node: 0, term: 1 });
 
   expect(await promote(url, { accept_loss: true })).toEqual([200, undefined]);
-  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "forced" });
+  const [{ id: from } = {}] = await cluster.nodes();
+  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "forced", from });
   expect((await world.audit()).filter(({ action }) => action === "promote_node")).toHaveLength(1);
+});
+
+test("a tenant can promote over a primary whose host is reachable, and whose server does not answer", async () => {
+  await using world = await newWorld();
+  const cluster = await asynchCluster(world);
+  const out = { state: "offline", online: 0, shared: false, term: 1, last_term: 1 } as const;
+  await cluster.reportAll(
+    { ...out, state: "away" },
+    { ...out, gtid: `${cluster.uuid}:1-4` },
+    { ...out, gtid: `${cluster.uuid}:1-5` },
+  );
+  await cluster.after(60);
+  expect(await cluster.primary()).toMatchObject({ node: 0, term: 1 });
+
+  const reply = await cluster.alice.post(`${cluster.database.url}/promote`, { accept_loss: true });
+
+  expect(reply.status).toBe(200);
+  expect(await cluster.primary()).toMatchObject({ node: 2, term: 2, reason: "forced" });
+});
+
+test("a promotion that no other host learns of within two minutes is withdrawn, and must be requested again", async () => {
+  await using world = await newWorld();
+  const cluster = await asynchCluster(world);
+  await cluster.have(9, 4, 5);
+  for (const ordinal of [0, 1]) await cluster.lose(ordinal);
+  await cluster.live();
+  await cluster.after(40);
+  const promote = () => cluster.alice.post(`${cluster.database.url}/promote`, { accept_loss: true });
+  expect((await promote()).status).toBe(200);
+  const nodes = await cluster.nodes();
+  const waits = { state: "offline", online: 0, shared: false, gtid: `${cluster.uuid}:1-5` } as const;
+  await cluster.reportMember(2, { ...waits, term: 2 });
+  await cluster.after(100);
+  expect(await cluster.primary()).toMatchObject({ node: 2, term: 2 });
+
+  await cluster.after(30);
+
+  expect(await cluster.primary()).toEqual({ node: 0, term: 3, reason: "handover", from: nodes[2]?.id });
+  await cluster.after(10);
+  expect((await cluster.events("database_degraded")).at(-1)?.message_code).toBe("cluster.primary_unreachable");
+  await cluster.reportMember(2, { ...waits, term: 3 });
+  expect((await promote()).status).toBe(200);
+  expect(await cluster.primary()).toMatchObject({ node: 2, term: 4, reason: "forced" });
 });
 
 test("what only the old primary has is saved, named in one event, and deleted after seven days", async () => {
@@ -218,7 +288,7 @@ test("what only the old primary has is saved, named in one event, and deleted af
   // Its member is recloned now that they are saved.
   expect(await world.openOperations()).toEqual(["replaceNode"]);
 
-  const job = createLostTransactionsJob({ ...world, objects: store.objects });
+  const job = createLostTransactionsJob({ ...world, archivePurge: store.purging });
   world.time.now = new Date(world.time.now.getTime() + 7 * 86_400_000);
   await job();
   // Not while the object is the only copy.
@@ -251,4 +321,53 @@ test("an operator makes the last node primary alone, once the hosts of both othe
   await cluster.live();
   await cluster.after(6);
   expect(await world.openOperations()).toEqual(["replaceNode"]);
+});
+
+test("a tenant is told when the operator continues with one node, with what the backups have, until all are healthy", async () => {
+  await using world = await newWorld();
+  const cluster = await asynchCluster(world);
+  const { uuid, timeline, database, alice } = cluster;
+  const log = {
+    account_id: alice.accountId,
+    timeline_id: timeline,
+    sequence: 1,
+    name: "binlog.000001.0123456789abcdef",
+  };
+  await world.db
+    .insertInto("binary_logs")
+    .values({ ...log, bytes: 1, closed_at: world.time.now, gtid: `${uuid}:1-9`, sha256: "a".repeat(64) })
+    .execute();
+  await world.db.updateTable("timelines").set({ last_log: 1 }).where("id", "=", timeline).execute();
+  await cluster.have(9, 4, 5);
+  for (const ordinal of [0, 2]) await cluster.lose(ordinal);
+  await cluster.live();
+  await cluster.after(31);
+  for (const ordinal of [0, 2])
+    await world.operator.post(`/admin/hosts/${(await cluster.hostOf(ordinal)).name}/dead`, {});
+  const at = world.time.now.toISOString().slice(0, 19);
+
+  const reply = await world.operator.post(`/admin/databases/${database.id}/bootstrap`, { accept_loss: true });
+
+  expect(reply).toMatchObject({ status: 200, body: { primary: 1, left_out: 5 } });
+  const { code, text } = healthTexts.continuedAlone({ label: database.label, ordinal: 1, losses: [{ count: 5, at }] });
+  expect((await cluster.events("database_group_form")).at(-1)).toMatchObject({
+    status: "notification",
+    message: text,
+    message_code: code,
+  });
+  const notices = async () =>
+    (await alice.get<{ data: { message: string }[] }>("/v4/account/notifications")).body.data.map(
+      ({ message }) => message,
+    );
+  expect(await notices()).toContain(text);
+  await cluster.live();
+  await cluster.after(6);
+  expect(await notices()).toContain(text);
+  const view = { view: "v.9", primary: (await cluster.nodes())[1]?.id as string };
+  await world.db.updateTable("hosts").set({ state: "active" }).where("state", "=", "dead").execute();
+  cluster.unsilence();
+  await cluster.after(0);
+  await cluster.reportAll(view, view, view);
+  await cluster.after(6);
+  expect([await cluster.status(), await notices()]).toEqual(["active", []]);
 });

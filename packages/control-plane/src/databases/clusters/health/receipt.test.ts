@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { GroupReport } from "@moorage/contract/agent";
 import type { Text } from "@moorage/contract/texts";
-import type { Judged } from "./member-condition.ts";
+import type { Judged } from "../member-condition.ts";
 import { lossOf, phasesOf, receiptOf } from "./receipt.ts";
 import { texts } from "./texts.ts";
 
@@ -36,10 +36,13 @@ const olds: Record<string, Partial<Judged> | undefined> = {
   },
   "has four of its own on a dead host": {
     report: { ...outOfGroup, errant: `${A}:6-9` },
-    host: { name: "h", dead: true, silentSeconds: 40 },
+    host: { name: "h", dead: true, silentSeconds: 40, unseenSeconds: 40 },
   },
-  "is on a dead host": { host: { name: "h", dead: true, silentSeconds: 40 }, condition: "lost" },
-  "is on a silent host": { host: { name: "h", dead: false, silentSeconds: 400 }, condition: "lost" },
+  "is on a dead host": { host: { name: "h", dead: true, silentSeconds: 40, unseenSeconds: 40 }, condition: "lost" },
+  "is on a silent host": {
+    host: { name: "h", dead: false, silentSeconds: 400, unseenSeconds: 400 },
+    condition: "lost",
+  },
   "cannot be read": { report: { ...outOfGroup, unusable: "Its logs are gone." }, condition: "broken" },
 };
 const aftermath = (kind: string, minutes: number) => {
@@ -53,7 +56,7 @@ const aftermath = (kind: string, minutes: number) => {
           message: null,
           report: null,
           unhealthySeconds: 40,
-          host: { name: "h", dead: false, silentSeconds: 1 },
+          host: { name: "h", dead: false, silentSeconds: 1, unseenSeconds: 1 },
           condition: "recovering",
           ...olds[kind],
         };

@@ -1,32 +1,49 @@
-import { allocateReplacement, findNodes, lockNodes, type NodeRow, setDesiredSpecs } from "#fleet/index.ts";
+import { chooseDonor } from "@moorage/contract/agent";
+import {
+  addMembers,
+  allocateReplacement,
+  checkSoon,
+  findNodes,
+  type HostsToWake,
+  lockNodes,
+  markReplaced,
+  type NodeRow,
+  raiseMembersVersion,
+  setDesiredSpecs,
+  unmarkReplaced,
+} from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { DatabaseRow } from "../../database-store.ts";
-import type { Change } from "../../changes/change.ts";
-import { type ChangeContext, type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
-import { setDesiredFromRow, specsOf } from "../../desired-specs.ts";
-import { addMembers, markReplaced } from "../cluster-store.ts";
+import { type Change, type ChangeContext, type Engine, inOperation, type Taken } from "../../changes/change.ts";
+import type { DatabaseRow } from "../../model/database-store.ts";
+import { setDesiredFromRow, specsOf, tombstonesOf } from "../../spec/desired-specs.ts";
+import { isReachable, type ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
 import { isAtHand, judgeCluster } from "./cluster-health.ts";
-import { isReachable } from "./member-condition.ts";
-import { donorOf, hasStopped } from "./donor.ts";
-import { checkSoon } from "./check-store.ts";
-import { orderId } from "./order-id.ts";
 import { observeCluster, observeMembers } from "./observe-cluster.ts";
+import { orderId } from "./order-id.ts";
+import { wakeReplacements } from "./replacement-limits.ts";
+import { isSeenByDesired } from "./seen-by-desired.ts";
+import { whyStuck } from "./why-stuck.ts";
 
+const PHASE = "replace";
 /** The input of a replacement. */
 export type ReplaceInput = { node: string; ordinal: number };
 
 /** Why nothing was replaced. */
 export type Unreplaced = "no room" | "not needed" | "overtaken";
 
-const PHASE = "replace";
+/** Why it ends without its member. `again`: the health check opens the next one at once. */
+type Stop = { why: string } | { again: true };
+
+/** Each host that has room receives as many clones as it may: not now. */
+const BUSY = "hosts are busy";
 
 /** The steps of a replacement. Each is repeatable: it may have run before. */
 export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: number }) => {
   const { clock, hostSilentSeconds } = engine;
   const settings = { hostSilentSeconds };
 
-  const place = async (tx: Tx, context: ChangeContext): Promise<Taken<"placed" | Unreplaced>> => {
+  const place = async (tx: Tx, context: ChangeContext): Promise<Taken<"placed" | Unreplaced | typeof BUSY>> => {
     const { operation, database, isOpen } = context;
     if (await isRequested(tx, operation.id)) return { answer: "placed" };
     // Another operation that was requested meanwhile comes first.
@@ -41,6 +58,7 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
     );
     const old = nodes.find(({ id }) => id === node) as NodeRow;
     const fresh = await replacementOf(tx, context, old);
+    if (fresh === BUSY) return { answer: BUSY };
     const isThere = cluster.members.some((member) => member.node === node && isReachable(member.host));
     const recloned = fresh ?? (isThere ? old : undefined);
     if (recloned === undefined) return { answer: "no room" };
@@ -54,7 +72,9 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
     const targets = fresh === undefined ? [old] : [...others, fresh];
     const specs = await specsOf(tx, targets, { ...context, orders });
     const { hosts } = await setDesiredSpecs(tx, operation.id, PHASE, specs, { upTo: 100 });
-    return { answer: "placed", hosts };
+    // In this transaction: no list of the database's nodes has a replaced one, so nobody would find it later.
+    const removed = fresh === undefined ? { hosts: [] } : await tombstone(tx, context, old);
+    return { answer: "placed", hosts: [...hosts, ...removed.hosts] };
   };
 
   /** A node on another host, which counts instead of the old one from now on. Undefined: there is no room. */
@@ -62,7 +82,7 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
     tx: Tx,
     { database, plan }: ChangeContext,
     old: NodeRow,
-  ): Promise<NodeRow | undefined> => {
+  ): Promise<NodeRow | typeof BUSY | undefined> => {
     await markReplaced(tx, old.id, clock());
     const fresh = await allocateReplacement(
       tx,
@@ -77,36 +97,40 @@ export const createReplaceActivities = (engine: Engine & { hostSilentSeconds: nu
       },
       clock(),
     );
-    if (fresh !== undefined) await addMembers(tx, database, [fresh]);
-    else await tx.updateTable("members").set({ replaced_at: null }).where("node_id", "=", old.id).execute();
+    if (fresh === undefined || fresh === BUSY) {
+      await unmarkReplaced(tx, old.id);
+      return fresh;
+    }
+    await addMembers(tx, database, [fresh]);
+    await raiseMembersVersion(tx, database);
     return fresh;
   };
 
   return {
-    placeReplacement: (operationId: number): Promise<"placed" | Unreplaced> => inOperation(engine, operationId, place),
+    placeReplacement: (operationId: number): Promise<"placed" | Unreplaced | typeof BUSY> =>
+      inOperation(engine, operationId, place),
 
-    /** The old node's room stays reserved until its host confirms the removal, however long that host is away. */
+    /** Only for replacements that an older worker has placed: `placeReplacement` has done it for all others. */
     tombstoneReplaced: (operationId: number): Promise<void> =>
       inOperation(engine, operationId, async (tx, context) => {
         const replaced = await findReplaced(tx, (context.operation.input as ReplaceInput).node);
-        if (replaced === undefined) return { answer: undefined };
-        const specs = await specsOf(tx, [replaced], context);
-        const tombstones = specs.map((spec) => ({ ...spec, tombstone: { operation: operationId } }));
-        return { answer: undefined, ...(await setDesiredSpecs(tx, operationId, "tombstone", tombstones)) };
+        return { answer: undefined, ...(replaced === undefined ? {} : await tombstone(tx, context, replaced)) };
       }),
 
-    /** No donor has been available for longer than a failover lasts: the group has to be bootstrapped first. */
-    whyStuck: (operationId: number): Promise<string | undefined> =>
-      inOperation(engine, operationId, async (tx, { database, operation }) => {
-        if (isOvertaken(database)) return { answer: texts.operationOvertaken().text };
+    whyStuck: (operationId: number): Promise<Stop | undefined> =>
+      inOperation(engine, operationId, async (tx, { database, operation }): Promise<Taken<Stop | undefined>> => {
+        if (isOvertaken(database)) return { answer: { why: texts.operationOvertaken().text } };
         const members = await observeMembers(tx, database, { now: clock() });
-        const others = members.filter(({ ordinal }) => ordinal !== (operation.input as ReplaceInput).ordinal);
-        const isStuck = others.every((member) => hasStopped(member, settings));
-        return { answer: isStuck ? texts.replacementWithoutDonor().text : undefined };
+        const { ordinal } = operation.input as ReplaceInput;
+        const own = (await findNodes(tx, database.account_id, database.id)).find((node) => node.ordinal === ordinal);
+        const report = members.find((member) => member.ordinal === ordinal)?.report ?? null;
+        const isSeen = own !== undefined && isSeenByDesired(own, report);
+        const stuck = whyStuck(members, { ordinal, isSeen }, settings);
+        if (stuck === "diverged") return { answer: { again: true } };
+        return { answer: stuck && { why: texts.replacementWithoutDonor().text } };
       }),
   };
 };
-export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
 
 export const replacement: Change = {
   kind: "replaceNode",
@@ -116,6 +140,7 @@ export const replacement: Change = {
   /** A failed replacement stays desired: late data are better than none. The health check finds what is missing. */
   async end(tx, context, settlement, at) {
     const { operation, database } = context;
+    await wakeReplacements(tx, database);
     if (isOvertaken(database)) return undefined;
     const without = settlement.done ? await setDesiredFromRow(tx, operation.id, "without orders", context) : undefined;
     await checkSoon(tx, database, at);
@@ -123,8 +148,10 @@ export const replacement: Change = {
   },
 };
 
-/** Deleted, or under another operation, which needs another state of its nodes. */
-const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);
+/** The old node's room stays reserved until its host confirms the removal, however long that host is away. */
+async function tombstone(tx: Tx, context: ChangeContext, replaced: NodeRow): Promise<HostsToWake> {
+  return setDesiredSpecs(tx, context.operation.id, "tombstone", await tombstonesOf(tx, [replaced], context));
+}
 
 const isRequested = async (tx: Tx, operationId: number): Promise<boolean> => {
   const row = await tx
@@ -136,13 +163,22 @@ const isRequested = async (tx: Tx, operationId: number): Promise<boolean> => {
   return row !== undefined;
 };
 
+/** Deleted, or under another operation, which needs another state of its nodes. */
+const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);
+
+function donorOf(members: readonly ObservedMember[], node: string): { donor?: string } {
+  const others = members.filter((member) => member.node !== node && isReachable(member.host));
+  const online = others.filter(({ report }) => report?.state === "online");
+  const donor = chooseDonor(online.map((member) => ({ node: member.node, role: member.report?.role })));
+  return donor === undefined ? {} : { donor };
+}
+
 /** Undefined: the node was recloned in place. */
 const findReplaced = (tx: Tx, id: string): Promise<NodeRow | undefined> =>
   tx
     .selectFrom("nodes")
-    .selectAll("nodes")
-    .innerJoin("members", "members.node_id", "nodes.id")
-    .where("nodes.id", "=", id)
-    .where("members.replaced_at", "is not", null)
-    .where("nodes.released_at", "is", null)
+    .selectAll()
+    .where("id", "=", id)
+    .where("replaced_at", "is not", null)
+    .where("released_at", "is", null)
     .executeTakeFirst();

@@ -1,9 +1,11 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "#testing/database-on-agent.ts";
 import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
-import { HOST_SILENT_SECONDS, newWorld } from "#testing/world.ts";
+import { watchedCluster, type WatchedCluster } from "#testing/watched-cluster.ts";
+import { HOST_SILENT_SECONDS, newWorld, type World } from "#testing/world.ts";
 import { texts } from "../../workflows/texts.ts";
 
 let temporal: Temporal;
@@ -158,6 +160,86 @@ test("a node that came back before it was replaced stays", async () => {
   expect(await world.activities.placeReplacement(await opened(world, old.id))).toBe("not needed");
   expect((await cluster.nodeAt(2)).id).toBe(old.id);
 });
+
+test("the replaced node is removed even if the workflow never gets past placing the new one", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+  const old = await placed(world, cluster);
+
+  expect(await removalOf(world, old)).toEqual({ tombstoned: true, tombstone: (await world.lastOperation()).id });
+  // Nor when the operation ends at its deadline, because Temporal is away.
+  world.time.now = new Date(world.time.now.getTime() + 7_200_000);
+  const { id } = await world.lastOperation();
+  await world.expire(id);
+  expect(await world.openOperations()).not.toContain("replaceNode");
+  expect(await removalOf(world, old)).toEqual({ tombstoned: true, tombstone: id });
+});
+
+test("a replaced node without a tombstone gets one, also after its database was deleted", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+  const old = await placed(world, cluster);
+  const { id } = await world.lastOperation();
+  await world.db
+    .updateTable("nodes")
+    .set({ tombstoned: false, desired_spec: sql`desired_spec - 'tombstone'` })
+    .where("id", "=", old)
+    .execute();
+  const revision = (await world.db.selectFrom("hosts").selectAll().orderBy("id").execute()).map(
+    (host) => host.revision,
+  );
+  await world.db.updateTable("databases").set({ deleted_at: world.time.now }).execute();
+
+  await world.run("tombstones");
+
+  expect(await removalOf(world, old)).toEqual({ tombstoned: true, tombstone: id });
+  // Its host is told.
+  const after = (await world.db.selectFrom("hosts").selectAll().orderBy("id").execute()).map((host) => host.revision);
+  expect(after.filter((each, n) => each !== revision[n])).toHaveLength(1);
+  await world.run("tombstones");
+  expect((await world.db.selectFrom("hosts").selectAll().orderBy("id").execute()).map((host) => host.revision)).toEqual(
+    after,
+  );
+});
+
+/** The third member is lost, and its replacement placed; nothing runs the rest of the workflow. Answers the old one. */
+async function placed(world: World, cluster: WatchedCluster): Promise<string> {
+  const old = (await cluster.nodes())[2]?.id as string;
+  const two = { online: 2 };
+  await cluster.reportAll(two, two);
+  await cluster.silence(2);
+  await cluster.after(HOST_SILENT_SECONDS + 1);
+  for (let again = 0; again < 3; again++) await cluster.after(6);
+  expect(await world.activities.placeReplacement((await world.lastOperation()).id)).toBe("placed");
+  return old;
+}
+
+test("a replacement that is done after its deadline is a member like any other: its order is taken back", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+  await placed(world, cluster);
+  const { id } = await world.lastOperation();
+  await world.activities.endChange(id, { done: false });
+  const order = async () => (await cluster.nodes())[2]?.desired_spec?.cluster?.reclone;
+  expect(await order()).toBeDefined();
+  await cluster.after(6);
+  expect(await order()).toBeDefined();
+
+  await cluster.reportAll({}, {}, {});
+  await cluster.after(6);
+
+  expect(await cluster.status()).toBe("active");
+  expect(await order()).toBeUndefined();
+});
+
+async function removalOf(world: World, node: string) {
+  const { tombstoned, desired_spec } = await world.db
+    .selectFrom("nodes")
+    .select(["tombstoned", "desired_spec"])
+    .where("id", "=", node)
+    .executeTakeFirstOrThrow();
+  return { tombstoned, tombstone: desired_spec?.tombstone?.operation };
+}
 
 test("a repeated step changes nothing", async () => {
   await using world = await newWorld();

@@ -1,11 +1,11 @@
 import { listMysqlFailovers, promoteMysqlNode, switchMysqlPrimary } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type RouteDeps, route } from "#identity/index.ts";
+import { route, type RouteDeps } from "#http/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { hasDatabase } from "../../database-store.ts";
-import { listFailoverPage, viewOfFailover } from "./failover-store.ts";
+import { hasDatabase } from "../../model/database-store.ts";
 import { promote } from "./promote.ts";
+import { listFailoverPage, viewOfFailover } from "./failover-store.ts";
 import { type SwitchDeps, switchOver } from "./switch-over.ts";
 
 export type FailoverRouteDeps = RouteDeps & SwitchDeps;

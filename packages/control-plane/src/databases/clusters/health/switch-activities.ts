@@ -1,28 +1,33 @@
-import { findNodes, findPhases, type HostsToWake, setDesiredSpecs } from "#fleet/index.ts";
+import { agreedPrimary } from "@moorage/contract/agent";
+import type { Text } from "@moorage/contract/texts";
+import { checkSoon, findNodes, findPhases, type HostsToWake, setDesiredSpecs } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DesiredNode } from "#platform/db/tables.ts";
-import { statusAfter } from "../../database.ts";
-import { saveDatabase } from "../../database-store.ts";
-import type { Change } from "../../changes/change.ts";
-import { type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
-import { areThere, type SpecContext, specsOf } from "../../desired-specs.ts";
-import { isAsynchronous } from "../cluster-spec.ts";
-import { endHandOver, HAND_OVER_MS, handOver, isPrimary } from "../async-primary/hand-over.ts";
+import { type Change, type Engine, inOperation, type Taken } from "../../changes/change.ts";
+import { saveDatabase } from "../../model/database-store.ts";
+import { isAsynchronous, statusAfter } from "../../model/database.ts";
+import { areThere, type SpecContext, specsOf } from "../../spec/desired-specs.ts";
+import { reportsOf } from "../../spec/primary-store.ts";
+import { endHandOver, HAND_OVER_MS, handOver } from "../async-primary/hand-over.ts";
+import { isPrimary } from "../async-primary/hand-over-rules.ts";
+import { conditionOf, type ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
-import { checkSoon } from "./check-store.ts";
-import { orderId } from "./order-id.ts";
-import { reportsOf } from "./report-store.ts";
-import { observeMembers } from "./observe-cluster.ts";
-import { choosePrimary } from "./switchable.ts";
 import { SWITCH_PHASE } from "./notify-changes.ts";
+import { observeMembers } from "./observe-cluster.ts";
+import { orderId } from "./order-id.ts";
 
+/** The next primary must first apply what it has received, and clients wait as long. */
+const MOST_BACKLOG_SECONDS = 5;
 /** The only attempt of a switchover that is an operation of its own. */
 const ONLY_TRY = `${SWITCH_PHASE}1`;
 
 /**
  * `refused`: no member was requested to become primary. `withinMs`: the limit of the attempt, within its operation's.
  */
-export type PrimaryRequest = { state: "requested"; withinMs?: number } | { state: "refused"; why: string };
+type PrimaryRequest = { state: "requested"; withinMs?: number } | { state: "refused"; why: string };
+
+type Switchable = { to: string } | { refused: Text };
+type Context = SpecContext & { operation: { id: number } };
 
 /**
  * The steps of a planned change of the primary, in any operation of a database. Each attempt has a phase of its own.
@@ -66,9 +71,6 @@ export const createSwitchActivities = (engine: Engine) => ({
       hosts: (await takeBack(tx, context, phase, engine.clock())).hosts,
     })),
 });
-export type SwitchActivities = ReturnType<typeof createSwitchActivities>;
-
-const refused = (why: string): Taken<PrimaryRequest> => ({ answer: { state: "refused", why } });
 
 export const switchover: Change = {
   kind: "switchOver",
@@ -86,20 +88,6 @@ export const switchover: Change = {
     return without;
   },
 };
-
-type Context = SpecContext & { operation: { id: number } };
-
-async function takeBack(tx: Tx, context: Context, phase: string, at: Date): Promise<HostsToWake> {
-  const { database, operation } = context;
-  const requested = await requestedIn(tx, operation.id, phase);
-  if (isAsynchronous(database)) {
-    const members = await observeMembers(tx, database, { now: at });
-    return endHandOver(tx, context, { phase, requested: members.find(({ node }) => node === requested?.node), at });
-  }
-  const nodes = await findNodes(tx, database.account_id, database.id);
-  const own = nodes.filter(({ id, tombstoned }) => id === requested?.node && !tombstoned);
-  return setDesiredSpecs(tx, operation.id, `ended ${phase}`, await specsOf(tx, own, context));
-}
 
 /** Withdraws the open requests of an operation that is given up. */
 export async function endTries(tx: Tx, context: Context, at: Date): Promise<HostsToWake> {
@@ -119,4 +107,33 @@ async function requestedIn(tx: Tx, operationId: number, phase: string): Promise<
     .where("phase", "=", phase)
     .executeTakeFirst();
   return row?.nodes[0];
+}
+
+const refused = (why: string): Taken<PrimaryRequest> => ({ answer: { state: "refused", why } });
+
+/** The next primary, or why there is none. Pure. */
+export function choosePrimary(members: readonly ObservedMember[]): Switchable {
+  const healthy = members.filter((member) => conditionOf(member, { hostSilentSeconds: Infinity }) === "healthy");
+  if (healthy.length < 3) return { refused: texts.nodesUnhealthy({ healthy: healthy.length }) };
+  const primary = agreedPrimary(healthy);
+  if (primary === undefined) return { refused: texts.noAgreedPrimary() };
+  const [next] = healthy
+    .filter(({ node }) => node !== primary)
+    .toSorted((a, b) => backlogOf(a) - backlogOf(b) || a.ordinal - b.ordinal) as [ObservedMember];
+  if (backlogOf(next) <= MOST_BACKLOG_SECONDS) return { to: next.node };
+  return { refused: texts.replicasBehind({ seconds: Math.ceil(backlogOf(next)), most: MOST_BACKLOG_SECONDS }) };
+}
+
+const backlogOf = ({ report }: ObservedMember): number => report?.backlog_seconds ?? 0;
+
+async function takeBack(tx: Tx, context: Context, phase: string, at: Date): Promise<HostsToWake> {
+  const { database, operation } = context;
+  const requested = await requestedIn(tx, operation.id, phase);
+  if (isAsynchronous(database)) {
+    const members = await observeMembers(tx, database, { now: at });
+    return endHandOver(tx, context, { phase, requested: members.find(({ node }) => node === requested?.node), at });
+  }
+  const nodes = await findNodes(tx, database.account_id, database.id);
+  const own = nodes.filter(({ id, tombstoned }) => id === requested?.node && !tombstoned);
+  return setDesiredSpecs(tx, operation.id, `ended ${phase}`, await specsOf(tx, own, context));
 }

@@ -1,19 +1,17 @@
+import type { Text } from "@moorage/contract/texts";
 import type { Principal } from "#identity/index.ts";
-import { transact } from "#platform/db/transact.ts";
+import type { Clock } from "#platform/clock.ts";
+import { type Db, transact } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
-import type { Text } from "@moorage/contract/texts";
-import type { ChangeDeps } from "../../changes/change-database.ts";
-import { requireActionAllowed, statusDuring } from "../../database.ts";
-import { lockDatabase, saveDatabase } from "../../database-store.ts";
-import { openWork } from "../../changes/open-work.ts";
-import { isCluster } from "../cluster-spec.ts";
+import { openWork } from "../../changes/change.ts";
+import { lockDatabase, saveDatabase } from "../../model/database-store.ts";
+import { isCluster, requireActionAllowed, statusDuring } from "../../model/database.ts";
 import { texts } from "../texts.ts";
 import { observeMembers } from "./observe-cluster.ts";
-import { switchover } from "./switch-activities.ts";
-import { choosePrimary } from "./switchable.ts";
+import { choosePrimary, switchover } from "./switch-activities.ts";
 
-export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDeadlineSeconds: number };
+export type SwitchDeps = { db: Db; clock: Clock; nudgeRelay: () => void; updateDeadlineSeconds: number };
 
 const refused = (reason: Text): DomainError => new DomainError("wrong-state", { reason });
 

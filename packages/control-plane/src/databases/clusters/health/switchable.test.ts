@@ -1,8 +1,8 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
+import type { ObservedMember } from "../member-condition.ts";
 import { texts } from "../texts.ts";
-import type { ObservedMember } from "./member-condition.ts";
-import { choosePrimary } from "./switchable.ts";
+import { choosePrimary } from "./switch-activities.ts";
 
 const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSeconds = 1): ObservedMember => ({
   node: `n${ordinal}`,
@@ -10,7 +10,7 @@ const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSecond
   state: "running",
   message: null,
   unhealthySeconds: 0,
-  host: { name: `host-${ordinal}`, dead: false, silentSeconds },
+  host: { name: `host-${ordinal}`, dead: false, silentSeconds, unseenSeconds: silentSeconds },
   report: { state: "online", online: 3, shared: true, primary: "n0", view: "v", backlog_seconds: 0, ...change },
 });
 

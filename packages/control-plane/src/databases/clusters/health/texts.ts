@@ -2,6 +2,7 @@ import { defineTexts, text } from "@moorage/contract/texts";
 
 type OfLabel = { label: string };
 const ORDERS = { label: "orders" };
+type ContinuedAlone = OfLabel & { ordinal: number; losses: readonly { count: number; at: string }[] };
 type Where = { where: string };
 const WHERE = { where: "node 2 (host-3) is lost with its host" };
 type OfNode = { ordinal: number; host: string };
@@ -69,7 +70,7 @@ export const texts = defineTexts("cluster", {
   ),
   primaryUnreachable: text(
     ({ label }: OfLabel) =>
-      `Writes to ${label} are stopped: its primary is unreachable. It may still be running, so no node is promoted automatically; writes resume when it returns. To continue now, promote another node (POST …/promote). Transactions that exist only on the old primary are then lost.`,
+      `Writes to ${label} are stopped: its primary is unreachable. The primary may still be running, so no node is promoted automatically; writes resume when the primary returns. To continue now, promote another node, which loses the transactions that only the old primary has: moorage db promote ${label}`,
     ORDERS,
   ),
   operatorMustDecide: text(
@@ -81,6 +82,21 @@ export const texts = defineTexts("cluster", {
     ({ label }: OfLabel) =>
       `Writes to ${label} are stopped so that its data cannot diverge: fewer than two of its three nodes reach each other. Writes resume automatically as soon as two nodes do.`,
     ORDERS,
+  ),
+  continuedAloneTitle: text(() => "Database continues with one node"),
+  /** `losses`: archived transactions that are left out; `at` is a UTC time before which they can be restored. */
+  continuedAlone: text(
+    ({ label, ordinal, losses }: ContinuedAlone) => {
+      const inBackups = losses.map(({ count, at }) => `${count} before ${at} UTC`).join(", ");
+      return [
+        `The operator continued ${label} with node ${ordinal} alone, because the hosts of the other nodes are lost. Transactions that only the other nodes had are lost.`,
+        ...(losses.length === 0
+          ? []
+          : [`Of those, the backups have: ${inBackups}. To see them, restore or fork ${label} to a time before that.`]),
+        "The other nodes are replaced automatically.",
+      ].join(" ");
+    },
+    { ...ORDERS, ordinal: 2, losses: [{ count: 4, at: "2026-01-01T00:00:00" }] },
   ),
   healthyAgain: text(() => "All nodes of the database are healthy again."),
 
@@ -99,6 +115,16 @@ export const texts = defineTexts("cluster", {
     ({ where, ordinal }: Where & { ordinal: number }) => `${where}. The control plane is replacing node ${ordinal}.`,
     { ...WHERE, ordinal: 2 },
   ),
+  adviceReplacementsLimited: text(
+    ({ region, open }: { region: string; open: number }) =>
+      `Waits for its replacement: ${open} nodes of ${region} are being replaced, which is the limit (MOORAGE_REPLACEMENTS_PER_REGION).`,
+    { region: "eu-central", open: 20 },
+  ),
+  adviceHostsSilent: text(
+    ({ region, silent, active }: { region: string; silent: number; active: number }) =>
+      `No node of ${region} is replaced: ${silent} of its ${active} hosts are silent at once, so the network is probably at fault. Restore the connection to the hosts. Declare those that are gone for good dead: moorage admin host dead <host>`,
+    { region: "eu-central", silent: 4, active: 10 },
+  ),
   adviceBootstrapping: text(
     ({ where }: Where) => `${where}. The control plane is bootstrapping the group again with the most advanced node.`,
     { where: "node 0 (host-1) is in no group; node 1 (host-2) is in no group; node 2 (host-3) is in no group" },
@@ -109,19 +135,19 @@ export const texts = defineTexts("cluster", {
   ),
   adviceRestore: text(
     ({ where }: Where) =>
-      `${where}. The archive has transactions that no reachable node has, so no node is promoted. Bring the other nodes back, or ask the tenant to restore the database. To continue without these transactions: moorage db bootstrap <id> --accept-loss`,
+      `${where}. The archive has transactions that no reachable node has, so no node is promoted. Bring the other nodes back, or ask the tenant to restore the database. To continue without these transactions: moorage admin db bootstrap <id> --accept-loss`,
     WHERE,
   ),
   adviceWait: text(({ where }: Where) => `${where}. Nothing to do yet.`, WHERE),
   advicePrimaryUnreachable: text(
     ({ where, host }: Where & { host: string }) =>
-      `${where}. The primary is on ${host}, and may still accept writes. Bring ${host} back. If ${host} is gone for good, declare it dead: moorage host dead ${host}. Another node is then promoted, and transactions that only the old primary has are lost. The tenant can decide this too (promote).`,
+      `${where}. The primary is on ${host}, and may still accept writes. Bring ${host} back. If ${host} is gone for good, declare it dead: moorage admin host dead ${host}. Another node is then promoted, and transactions that only the old primary has are lost. The tenant can decide this too: moorage db promote <label>`,
     { ...WHERE, host: "host-3" },
   ),
   /** `notDead`: those of the lost hosts that nobody has declared dead yet. */
   adviceHostsLost: text(
     ({ where, lost, notDead }: Where & { lost: string[]; notDead: string[] }) =>
-      `${where}. Bring ${lost.length === 0 ? "the other nodes" : lost.join(" and ")} back, or accept that transactions which only these nodes have are lost: ${notDead.map((host) => `moorage host dead ${host}; `).join("")}moorage db bootstrap <id> --accept-loss`,
+      `${where}. Bring ${lost.length === 0 ? "the other nodes" : lost.join(" and ")} back, or accept that transactions which only these nodes have are lost: ${notDead.map((host) => `moorage admin host dead ${host}; `).join("")}moorage admin db bootstrap <id> --accept-loss`,
     { ...WHERE, lost: ["host-3"], notDead: ["host-3"] },
   ),
 

@@ -1,7 +1,6 @@
-import { agreedPrimary } from "@moorage/contract/agent";
-import type { GroupReport } from "@moorage/contract/agent";
+import { agreedPrimary, type GroupReport } from "@moorage/contract/agent";
 import { describe, expect, test } from "vitest";
-import { type Course, nextStep, type RollingMember, type RollStep } from "./order.ts";
+import { type Course, nextStep, type RollingMember, type RollStep } from "./roll.ts";
 
 const NAMES = ["zero", "one", "two"] as const;
 type Name = (typeof NAMES)[number];
@@ -51,6 +50,28 @@ function walk(members: RollingMember[], course: Course): string[] {
   }
   return steps;
 }
+
+test("while all members are out of a group, it is bootstrapped before anything else", () => {
+  const apart: GroupReport = { state: "offline", online: 0, shared: false, gtid: "a:1-5" };
+  const all = cluster("zero", { zero: { group: apart }, one: { group: apart, ...pending }, two: { group: apart } });
+  expect(nextStep(all, inTime)).toEqual({ step: "bootstrap" });
+  expect(nextStep(all, { ...inTime, stepIsLate: true })).toEqual({ step: "bootstrap" });
+  expect(nextStep(all, { ...inTime, stepIsLate: true, timeIsShort: true })).toMatchObject({ step: "back" });
+  // One of them may still be in a group.
+  const two = cluster("zero", { zero: { group: apart }, one: { group: apart, ...pending }, two: { group: away } });
+  expect(nextStep(two, inTime)).toEqual({ step: "wait" });
+  // The control plane promotes the primary of an asynchronous cluster.
+  const terms = NAMES.map(
+    (node, ordinal): RollingMember => ({
+      node,
+      ordinal,
+      sent: false,
+      progress: { state: "observed" },
+      group: { ...apart, term: 3 },
+    }),
+  );
+  expect(nextStep(terms, inTime)).toEqual({ step: "wait" });
+});
 
 describe("the order", () => {
   test.each([

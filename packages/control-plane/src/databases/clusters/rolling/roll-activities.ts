@@ -1,36 +1,38 @@
+import type { Text } from "@moorage/contract/texts";
 import {
   findNodes,
   findPhases,
   type NodeRow,
   type Progress,
   progressOf,
-  type Share,
   setDesiredSpecs,
+  type Share,
 } from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { Text } from "@moorage/contract/texts";
 import { findPlan, type Plan } from "#regions/index.ts";
-import { columnChangeOf, previousOf } from "../../changes/column-changes.ts";
-import { type ChangeContext, type Engine, inOperation, type Taken } from "../../changes/in-operation.ts";
-import type { Settlement } from "../../changes/settle.ts";
-import { areThere, specsOf } from "../../desired-specs.ts";
-import { reportsOf } from "../health/report-store.ts";
+import { type ChangeContext, type Engine, inOperation, type Settlement, type Taken } from "../../changes/change.ts";
+import { inputOf } from "../../changes/column-changes.ts";
+import { areThere, specsOf } from "../../spec/desired-specs.ts";
+import { hasVersion, versionOf } from "../../spec/own-version.ts";
+import { reportsOf } from "../../spec/primary-store.ts";
 import { texts } from "../texts.ts";
-import { type Course, nextStep, type RollingMember } from "./order.ts";
-import { hasVersion, versionOf } from "./own-version.ts";
-import { courseOf, lastStart, noteStep, rollOf, turnBack } from "./roll.ts";
+import { type Course, courseOf, lastStart, nextStep, noteStep, type RollingMember, rollOf, turnBack } from "./roll.ts";
 
 /** What the workflow does next. `ended`: the operation was settled elsewhere. */
 export type Rolled =
   | { next: "wait" }
   | { next: "switch"; phase: string; until: string }
+  | { next: "bootstrap"; until: string }
   | { next: "settle"; settlement: Settlement }
   | { next: "ended" };
 
 const rolled = (answer: Rolled, hosts: readonly number[] = []): Taken<Rolled> => ({ answer, hosts });
 
-export const createRollActivities = (engine: Engine) => {
+/** Whether a change of this kind may stop half-way and continue in the next maintenance window. */
+type RollDeps = Engine & { canPause: (kind: string) => boolean };
+
+export const createRollActivities = (engine: RollDeps) => {
   /** Takes the next step from the members' present state. Repeatable: each step is stored before it is sent. */
   const takeStep = async (tx: Tx, context: ChangeContext): Promise<Taken<Rolled>> => {
     const { operation } = context;
@@ -51,10 +53,12 @@ export const createRollActivities = (engine: Engine) => {
         group: reports.get(node.id) ?? null,
       }),
     );
-    const step = nextStep(members, { ...course, canPause: columnChangeOf(operation.kind).pauses === true });
+    const step = nextStep(members, { ...course, canPause: engine.canPause(operation.kind) });
     switch (step.step) {
       case "wait":
         return rolled({ next: "wait" });
+      case "bootstrap":
+        return rolled({ next: "bootstrap", until: lastStart(operation).toISOString() });
       case "switch":
         return rolled({
           next: "switch",
@@ -90,7 +94,7 @@ function settled(operation: OperationRow, { done, why }: { done: boolean; why?: 
 }
 
 async function asBefore(tx: Tx, context: ChangeContext, operation: OperationRow): Promise<ChangeContext> {
-  const database = { ...context.database, ...previousOf(operation) };
+  const database = { ...context.database, ...inputOf(operation).previous };
   return { ...context, database, plan: (await findPlan(tx, database.plan)) as Plan };
 }
 

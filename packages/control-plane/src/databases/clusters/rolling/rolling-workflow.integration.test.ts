@@ -8,7 +8,7 @@ import { restartingMembers } from "#testing/restarting-members.ts";
 import { sweep } from "#testing/sweep.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
-import { texts } from "../../texts.ts";
+import { texts } from "../../model/texts.ts";
 
 let temporal: Temporal;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { activeCluster, CLUSTER_PLAN } from "#testing/active-database.ts";
 import { restartingMembers } from "#testing/restarting-members.ts";
 import { simulateMember } from "#testing/simulated-group.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
-import { texts as databaseTexts } from "../../texts.ts";
+import { texts as databaseTexts } from "../../model/texts.ts";
 import { texts } from "../texts.ts";
 import type { Rolled } from "./roll-activities.ts";
 

@@ -1,6 +1,5 @@
 import { crc32 } from "node:zlib";
 import { foreignFormat } from "@moorage/disk-image/inspection";
-import { texts } from "../texts.ts";
 import { cutShort, passHeader } from "./gzip-header.ts";
 import { inflateSmall, inflateStream } from "./inflate.ts";
 import type { Input } from "./input.ts";
@@ -14,7 +13,7 @@ const SMALL_MEMBER_BYTES = 32 * 1024;
 export async function* gunzip(input: Input, mostMembers: number): AsyncGenerator<Buffer> {
   let isSmall = false;
   for (let members = 0; await startsMember(input, members); members++) {
-    if (members === mostMembers) refuse(texts.gzipMemberLimit({ max: mostMembers }));
+    if (members === mostMembers) refuse("gzipMemberLimit", { max: mostMembers });
     const start = input.position;
     await passHeader(input);
     const small = isSmall && (await input.fill()) ? inflateSmall(input) : undefined;
@@ -36,22 +35,22 @@ export async function* gunzip(input: Input, mostMembers: number): AsyncGenerator
 async function startsMember(input: Input, members: number): Promise<boolean> {
   const start = input.position;
   if (!(await input.fill())) {
-    if (members === 0) refuse(texts.uploadEmpty());
+    if (members === 0) refuse("uploadEmpty", {});
     return false;
   }
   if (input.rest[0] === MAGIC_FIRST && (input.rest.length < 2 || input.rest[1] === MAGIC_SECOND)) return true;
-  if (members > 0) refuse(texts.uploadHasTrailingData({ position: start }));
+  if (members > 0) refuse("uploadHasTrailingData", { position: start });
   return refuseOther(input.rest);
 }
 
 function refuseOther(head: Buffer): never {
   const foreign = foreignFormat(head);
-  if (foreign !== undefined) refuse(texts.uploadOfOtherFormat({ name: foreign.name, remedy: foreign.remedy }));
+  if (foreign !== undefined) refuse("uploadOfOtherFormat", { format: foreign });
   const first = head
     .subarray(0, 4)
     .toString("hex")
     .replaceAll(/(..)(?=.)/g, "$1 ");
-  return refuse(texts.uploadNotGzip({ first }));
+  return refuse("uploadNotGzip", { first });
 }
 
 async function checkTrailer(
@@ -61,6 +60,6 @@ async function checkTrailer(
 ): Promise<void> {
   const trailer = await input.take(TRAILER_BYTES);
   if (trailer.length < TRAILER_BYTES) cutShort("trailer");
-  if (trailer.readUInt32LE(0) !== sum) refuse(texts.gzipChecksumWrong({ start }));
-  if (trailer.readUInt32LE(4) !== bytes % 2 ** 32) refuse(texts.gzipLengthWrong({ start, bytes }));
+  if (trailer.readUInt32LE(0) !== sum) refuse("gzipChecksumWrong", { start });
+  if (trailer.readUInt32LE(4) !== bytes % 2 ** 32) refuse("gzipLengthWrong", { start, bytes });
 }

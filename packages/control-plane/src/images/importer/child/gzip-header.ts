@@ -1,5 +1,4 @@
 import { crc32 } from "node:zlib";
-import { texts } from "../texts.ts";
 import type { Input } from "./input.ts";
 import { refuse } from "./refused.ts";
 
@@ -20,13 +19,13 @@ export async function passHeader(input: Input): Promise<void> {
   };
   const fixed = await take(FIXED_BYTES);
   const [method, flags] = [fixed.readUInt8(2), fixed.readUInt8(3)];
-  if (method !== DEFLATE || (flags & RESERVED) !== 0) refuse(texts.gzipHeaderUnsupported({ start }));
+  if (method !== DEFLATE || (flags & RESERVED) !== 0) refuse("gzipHeaderUnsupported", { start });
 
   if ((flags & HAS_EXTRA) !== 0) await take((await take(2)).readUInt16LE());
   for (const text of [HAS_NAME, HAS_COMMENT]) if ((flags & text) !== 0) sum = await passText(input, start, sum);
   if ((flags & HAS_SUM) === 0) return;
   const expected = sum & 0xffff;
-  if ((await take(2)).readUInt16LE() !== expected) refuse(texts.gzipHeaderChecksumWrong({ start }));
+  if ((await take(2)).readUInt16LE() !== expected) refuse("gzipHeaderChecksumWrong", { start });
 }
 
 /** Up to and including the zero byte that ends it. */
@@ -37,7 +36,7 @@ async function passText(input: Input, start: number, sumBefore: number): Promise
     const end = rest.indexOf(0);
     const text = end === -1 ? rest : rest.subarray(0, end + 1);
     passed += text.length;
-    if (passed > MOST_TEXT_BYTES) refuse(texts.gzipHeaderTooLong({ start, maxBytes: MOST_TEXT_BYTES }));
+    if (passed > MOST_TEXT_BYTES) refuse("gzipHeaderTooLong", { start, maxBytes: MOST_TEXT_BYTES });
     sum = crc32(text, sum);
     input.use(text.length);
     if (end !== -1) return sum;
@@ -45,4 +44,4 @@ async function passText(input: Input, start: number, sumBefore: number): Promise
   return cutShort("header");
 }
 
-export const cutShort = (at: "header" | "trailer" | number): never => refuse(texts.gzipTruncated({ at }));
+export const cutShort = (at: "header" | "trailer" | number): never => refuse("gzipTruncated", { at });

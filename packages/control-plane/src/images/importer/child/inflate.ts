@@ -1,7 +1,7 @@
 import type { TransformOptions } from "node:stream";
 import { createInflateRaw, inflateRawSync, type InflateRaw, type ZlibOptions } from "node:zlib";
 import { release } from "@moorage/disk-image/cutter";
-import { texts } from "../texts.ts";
+import { inflateFaultOf } from "../inflate-faults.ts";
 import { cutShort } from "./gzip-header.ts";
 import type { Input } from "./input.ts";
 import { refuse } from "./refused.ts";
@@ -84,5 +84,5 @@ function readable(error: unknown, input: Input): unknown {
   const { code, message } = error as { code?: string; message: string };
   if (code === "Z_BUF_ERROR") cutShort(input.position);
   if (code !== "Z_DATA_ERROR") return error;
-  return refuse(texts.gzipDamaged({ position: input.position, message }));
+  return refuse("gzipDamaged", { position: input.position, fault: inflateFaultOf(message) });
 }

@@ -1,15 +1,15 @@
-import type { Text } from "@moorage/contract/texts";
+import type { Refusal, RefusalArguments } from "../refusal.ts";
 
-/** Why the data cannot become an image, for the person who uploaded them. */
+/** Why the data cannot become an image: a code, which the parent makes a sentence of. */
 export class Refused extends Error {
   override readonly name = "Refused";
-  readonly reason: Text;
-  constructor(reason: Text) {
-    super(reason.text);
+  readonly reason: Refusal;
+  constructor(reason: Refusal) {
+    super(JSON.stringify(reason));
     this.reason = reason;
   }
 }
 
-export function refuse(reason: Text): never {
-  throw new Refused(reason);
+export function refuse<Code extends keyof RefusalArguments>(code: Code, args: RefusalArguments[Code]): never {
+  throw new Refused({ code, args } as Refusal);
 }

@@ -13,8 +13,9 @@ export const defaultBounds: ImportBounds = {
   rawBytes: 6144 * MB,
   keptBytes: 6144 * MB,
   members: 196_608,
-  cpuSeconds: 600,
-  seconds: 600,
+  // A slow machine takes long, and decides nothing.
+  cpuSeconds: 3600,
+  seconds: 3600,
   memoryBytes: 200 * MB,
 };
 /** With these a bomb is detected sooner. */

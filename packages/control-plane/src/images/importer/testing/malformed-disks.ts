@@ -119,7 +119,7 @@ const partitions: Record<string, BadFile> = {
   },
   "a GPT whose entries are nowhere": {
     file: diskWith([0, gpt(8 * MB, [], { entriesAt: 2n ** 63n })]),
-    reason: `${GPT}: its header claims that the entries begin at sector 9223372036854775808`,
+    reason: `${GPT}: its header claims that the entries begin at sector 9223372036854776000`,
   },
   "a GPT whose header has no size": {
     file: diskWith([0, gpt(8 * MB, [], { headerBytes: 0 })]),

@@ -1,0 +1,17 @@
+export * from "./accounts.ts";
+export * from "./audit.ts";
+export * from "./billing.ts";
+export * from "./catalogue.ts";
+export * from "./computes.ts";
+export * from "./databases.ts";
+export { Dollars } from "./fields.ts";
+export * from "./hosts.ts";
+export * from "./images.ts";
+export * from "./invoices.ts";
+export * from "./keys.ts";
+export * from "./maintenance.ts";
+export * from "./oauth-clients.ts";
+export * from "./operations.ts";
+export * from "./plans.ts";
+export * from "./tokens.ts";
+export * from "./users.ts";

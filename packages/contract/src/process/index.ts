@@ -1,0 +1,2 @@
+export { announceReady } from "./announce-ready.ts";
+export { release, releaseText } from "./release.ts";

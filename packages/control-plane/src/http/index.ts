@@ -1,0 +1,2 @@
+export type { RouteDeps } from "./request-context.ts";
+export { route } from "./route.ts";

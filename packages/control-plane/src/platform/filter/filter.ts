@@ -1,0 +1,3 @@
+export { type FilterColumns, orderOf, whereOf } from "./filter-sql.ts";
+export type { Filter } from "./condition.ts";
+export { readFilter } from "./read-filter.ts";

@@ -1,0 +1,36 @@
+/**
+ * What a newcomer types into the search, and the page that answers it. If a question is not answered, change the words
+ * of the page: its readers do not know ours.
+ */
+export const questions: Record<string, string> = {
+  "how do I restore to a point in time": "docs/tenants/life-of-a-database.md",
+  "connect with TLS": "docs/tenants/connecting.md",
+  "python example": "docs/tenants/connecting.md",
+  "connection refused timeout": "docs/tenants/connecting.md",
+  "allow my IP address firewall": "docs/tenants/connecting.md",
+  "what is the root password": "docs/tenants/sql-privileges-and-limits.md",
+  "reset the database password": "docs/tenants/life-of-a-database.md",
+  "how long are backups kept": "docs/tenants/life-of-a-database.md",
+  "resize to a larger plan": "docs/tenants/life-of-a-database.md",
+  "disk is full": "docs/tenants/life-of-a-database.md",
+  "load a mysqldump file": "docs/tenants/importing-your-data.md",
+  "migrate an existing database": "docs/tenants/importing-your-data.md",
+  "high availability failover": "docs/tenants/three-nodes.md",
+  "read replica": "docs/tenants/three-nodes.md",
+  "max connections": "docs/tenants/sql-privileges-and-limits.md",
+  "create an API token": "docs/tenants/users-and-tokens.md",
+  "invite a colleague": "docs/tenants/users-and-tokens.md",
+  "how much does it cost": "docs/tenants/billing.md",
+  "close my account": "docs/tenants/billing.md",
+  "upload a disk image": "docs/tenants/images.md",
+  "install the CLI and log in": "docs/tenants/command-line.md",
+  "terraform provider": "docs/clients.md",
+  "filter a list by label": "docs/filtering.md",
+  "add a new host": "docs/operating/README.md",
+  "prometheus metrics grafana": "docs/operating/observability.md",
+  "a node is lost what now": "docs/operating/three-nodes.md",
+  "set prices and taxes": "docs/operating/money.md",
+  "how does it work overview of the components": "ARCHITECTURE.md",
+  "run the tests": "docs/testing.md",
+  "add a new endpoint to the API": "docs/adding-an-operation.md",
+};
