@@ -108,8 +108,8 @@ test("a killed primary is replaced, and an event reports how long that took and 
     return events.length > 0 && events;
   });
   expect(receipt?.message).toMatch(/Transactions lost: 0\./);
-  expect(receipt?.message).toMatch(/failure detected in \d+ ms/);
-  expect(receipt?.message).toMatch(/clients forwarded to node \d in \d+ ms/);
+  expect(receipt?.message).toMatch(/failure detected after \d+ ms/);
+  expect(receipt?.message).toMatch(/clients forwarded to node \d after \d+ ms/);
 
   const after = await healthy();
   expect(await serverOf(after)).not.toBe(before);

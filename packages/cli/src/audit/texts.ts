@@ -22,7 +22,9 @@ const whereOf = ({ row, link }: ChainFault): string =>
   [
     ...(row === null ? [] : [`row ${row}`]),
     ...(link === null ? [] : [`link ${link.position} of ${link.linked} UTC`]),
-  ].join(", ") || "newest link";
+  ].join(", ") || "the newest link";
+
+const counted = (faults: number): string => (faults === 1 ? "1 fault" : `${faults} faults`);
 
 /** The audit and its verification. */
 export const texts = defineTexts("cli_audit", {
@@ -48,8 +50,8 @@ export const texts = defineTexts("cli_audit", {
         "Data was changed outside of the control plane.",
         ...broken.map(({ chain, faults, first }) =>
           first === null
-            ? `${chain}: ${faults} faults`
-            : `${chain}: ${faults} faults, first ${whereOf(first)}: ${sentences[first.fault]}.`,
+            ? `${chain}: ${counted(faults)}`
+            : `${chain}: ${counted(faults)}, first in ${whereOf(first)}: ${sentences[first.fault]}.`,
         ),
         "Find out who had access to PostgreSQL. Change its passwords.",
       ].join("\n"),

@@ -50,7 +50,7 @@ export const texts = defineTexts("host", {
   ),
   csrOfRevokedKey: text(
     () =>
-      "a request of a new key: this one was revoked. Remove host.key and host.pem from the folder of the agent (MOORAGE_AGENT_DIR), and restart the agent",
+      "a request for a new key: this one was revoked. Remove host.key and host.pem from the folder of the agent (MOORAGE_AGENT_DIR), and restart the agent",
   ),
   deadNotEnrolled: text(
     ({ name }: { name: string }) =>

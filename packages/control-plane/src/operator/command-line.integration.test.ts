@@ -510,7 +510,7 @@ test("an operator verifies the audit, and learns which row was changed, and what
   const { rows } = await sql<{ id: number }>`select max(id) as id from audit`.execute(world.db);
   expect(await type("audit verify")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`audit: 1 faults, first row ${rows[0]?.id}: the row is not as it was written.`),
+    stderr: expect.stringContaining(`audit: 1 fault, first in row ${rows[0]?.id}: the row is not as it was written.`),
   });
   await sql`delete from audit`.execute(world.db);
   await sql`delete from chain_links`.execute(world.db);

@@ -104,5 +104,5 @@ export const texts = defineTexts("cluster", {
   rollNodeLost: text(() => "a host lost one of the nodes."),
   rollNodesUnhealthy: text(() => "not all of the nodes were healthy in time."),
   rollOutOfTime: text(() => "the change did not reach all of the nodes in time."),
-  nodeLostByHost: text(() => "The host lost this node."),
+  nodeLostByHost: text(() => "The host no longer has this node: neither its container nor its volume."),
 });

@@ -4,7 +4,7 @@ type OfDatabase = { id: number };
 const DATABASE = { id: 7 };
 /** `asOf`: null for a snapshot. */
 type Restored = { backup: string; asOf: string | null };
-const RESTORED: Restored = { backup: "auto-2026-01-01", asOf: "2026-01-01T00:00:00" };
+const RESTORED: Restored = { backup: "Scheduled-20260101-0000", asOf: "2026-01-01T00:00:00" };
 /** Times are UTC, with milliseconds. `gtid`, `seen`: null if unknown. */
 type Receipt = { until: string; gtid: string | null; seen: string | null };
 const RECEIPT: Receipt = {
@@ -28,12 +28,12 @@ export const texts = defineTexts("restore", {
   failedDataKept: text(
     ({ backup, why }: { backup: string; why: string }) =>
       `The restore to ${backup} failed, and the database keeps and serves its previous data: ${why}`,
-    { backup: "auto-2026-01-01", why: "the restored data were not ready in time." },
+    { backup: "Scheduled-20260101-0000", why: "the restored data were not ready in time." },
   ),
   failedNoData: text(
     ({ backup, why }: { backup: string; why: string }) =>
       `The restore to ${backup} failed, and the database has no data yet: ${why}`,
-    { backup: "auto-2026-01-01", why: "the restored data were not ready in time." },
+    { backup: "Scheduled-20260101-0000", why: "the restored data were not ready in time." },
   ),
   /** The receipt of a restore that followed the loss of a host. */
   restoredElsewhere: text(

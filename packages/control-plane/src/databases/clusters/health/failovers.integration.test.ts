@@ -41,7 +41,7 @@ test("the event has the duration of each phase, and the loss", async () => {
   await cluster.after(1);
 
   expect((await cluster.events("database_failover"))[0]?.message).toBe(
-    "Failover from node 0 to node 1. After node 0 was last healthy: failure detected in 900 ms, node 1 elected in 6001 ms, clients forwarded to node 1 in 6201 ms. Transactions lost: 0. GTID before: a:1-9. GTID after: a:1-9.",
+    "Failover from node 0 to node 1. Times since node 0 was last healthy: failure detected after 900 ms, node 1 elected after 6001 ms, clients forwarded to node 1 after 6201 ms. Transactions lost: 0. GTID before: a:1-9. GTID after: a:1-9.",
   );
 });
 

@@ -34,14 +34,14 @@ const SWITCHOVER: Receipt = { ...RECEIPT, lost: 0, saved: null };
 
 function receipt({ from, to, phases: { missed, elected, led, all_led }, ...rest }: Receipt): string {
   const timings = [
-    ...(missed === null ? [] : [`failure detected in ${missed} ms`]),
-    ...(elected === null ? [] : [`node ${to} elected in ${elected} ms`]),
-    ...(led === null ? [] : [`clients forwarded to node ${to} in ${led} ms`]),
-    ...(all_led === null || all_led === led ? [] : [`by all proxies in ${all_led} ms`]),
+    ...(missed === null ? [] : [`failure detected after ${missed} ms`]),
+    ...(elected === null ? [] : [`node ${to} elected after ${elected} ms`]),
+    ...(led === null ? [] : [`clients forwarded to node ${to} after ${led} ms`]),
+    ...(all_led === null || all_led === led ? [] : [`by all proxies after ${all_led} ms`]),
   ];
   const { lost, saved, gtidBefore, gtidAfter } = rest;
   return [
-    ...(timings.length === 0 ? [] : [`After node ${from} was last healthy: ${timings.join(", ")}.`]),
+    ...(timings.length === 0 ? [] : [`Times since node ${from} was last healthy: ${timings.join(", ")}.`]),
     `Transactions lost: ${lost}.`,
     ...(saved === null ? [] : [`The operator keeps them as ${saved.name} until ${saved.until} UTC.`]),
     ...(gtidBefore === null ? [] : [`GTID before: ${gtidBefore}.`]),
