@@ -5,7 +5,7 @@ import { replacement } from "./clusters/health/replace-activities.ts";
 import { switchover } from "./clusters/health/switch-activities.ts";
 import { deletion } from "./provision/delete-database.ts";
 import { fork, provision } from "./provision/provision-activities.ts";
-import { restore } from "./timelines/restore-activities.ts";
+import { restore } from "./timelines/restore-change.ts";
 import { endColumnChange, judgeColumnChange } from "./updates/apply-change.ts";
 import { columnChanges } from "./updates/table.ts";
 

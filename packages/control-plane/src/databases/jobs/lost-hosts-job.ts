@@ -14,7 +14,7 @@ import { entityOf } from "../model/entity.ts";
 import { meterDatabase } from "../model/usage.ts";
 import { texts } from "../model/texts.ts";
 import { insertTimeline } from "../model/timeline-store.ts";
-import { HOST_CAUSE, restore } from "../timelines/restore-activities.ts";
+import { HOST_CAUSE, restore } from "../timelines/restore-change.ts";
 import type { RestoreInput } from "../timelines/restore-input.ts";
 import { nextOfDatabase, type ObservedDatabase } from "./lost-host.ts";
 import {

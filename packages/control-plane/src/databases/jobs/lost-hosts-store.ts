@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type NodeRow, SILENT_AFTER_MS } from "#fleet/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../model/database-store.ts";
-import { restore } from "../timelines/restore-activities.ts";
+import { restore } from "../timelines/restore-change.ts";
 
 export type Key = Pick<DatabaseRow, "account_id" | "id">;
 /** `since`: when the control plane came up. */

@@ -1,57 +1,40 @@
 import { randomUUID } from "node:crypto";
-import { toTimestamp } from "@moorage/contract";
-import type { PrimaryTerm } from "@moorage/contract/agent";
-import type { Text } from "@moorage/contract/texts";
-import {
-  clearDesiredSpec,
-  findNodes,
-  findPhases,
-  type HostsToWake,
-  type NodeRow,
-  type Progress,
-  progressOf,
-  setDesiredSpecs,
-  type Share,
-} from "#fleet/index.ts";
+import { type HostsToWake, type NodeRow, type Progress, progressOf } from "#fleet/index.ts";
 import { noteInOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { resolve } from "#notifications/index.ts";
-import type { DesiredNode } from "#platform/db/tables.ts";
-import {
-  type Change,
-  type ChangeContext,
-  type Engine,
-  inOperation,
-  requested,
-  type Settlement,
-  type Taken,
-} from "../changes/change.ts";
+import { type ChangeContext, type Engine, inOperation, requested, type Taken } from "../changes/change.ts";
 import { chooseSuccessor } from "../clusters/health/choose-successor.ts";
 import { observeMembers, observePrimary } from "../clusters/health/observe-cluster.ts";
 import { isReachable } from "../clusters/member-condition.ts";
-import { type DatabaseRow, saveDatabase } from "../model/database-store.ts";
-import { isCluster, statusAfter, statusByPower } from "../model/database.ts";
-import { entityOf } from "../model/entity.ts";
-import { meterDatabase } from "../model/usage.ts";
+import { isCluster } from "../model/database.ts";
 import {
   type ArchiveContext,
   endTimeline,
   findTimeline,
   insertTimeline,
-  liveOn,
   sameBeginning,
 } from "../model/timeline-store.ts";
 import { assignArchiver } from "../spec/archiver-store.ts";
 import { firstOrders } from "../spec/cluster-spec.ts";
-import { setDesiredFromRow, type SpecContext, specsOf } from "../spec/desired-specs.ts";
-import { findPrimary, primaryFirst, setPrimary } from "../spec/primary-store.ts";
+import { findPrimary, primaryFirst } from "../spec/primary-store.ts";
 import { nextMaker } from "./next-maker.ts";
-import { placeElsewhere, removeElsewhere, RESTORED } from "./restore-elsewhere.ts";
+import { goBack } from "./restore-change.ts";
+import { placeElsewhere } from "./restore-elsewhere.ts";
 import { restoreInput } from "./restore-input.ts";
+import {
+  archiveContextOn,
+  archiveContextWithRollback,
+  attemptOf,
+  makePrimary,
+  nodesOf,
+  nodesOfPhase,
+  phaseOf,
+  PREVIOUS,
+  RECLONED,
+  RESTORED,
+  setDesiredTimeline,
+} from "./restore-phases.ts";
 import { texts } from "./texts.ts";
-
-const RECLONED = "recloned";
-const PREVIOUS = "previous timeline";
 
 /** The steps of a restore in place. Each is repeatable: it may have run before. */
 export const createRestoreActivities = (engine: Engine) => {
@@ -121,44 +104,6 @@ export const createRestoreActivities = (engine: Engine) => {
   };
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
-
-export const restore: Change = {
-  kind: "restoreDatabase",
-  audited: "restore_database",
-  events: ["database_backup_restore"],
-  /** Succeeds only if most of the requested hosts report the new timeline: one of three may have been away. */
-  async judge(tx, context, proposed) {
-    const { timeline } = restoreInput(context.operation);
-    const requestedNodes =
-      (await nodesOfPhase(tx, context, RECLONED)) ?? (await nodesOfPhase(tx, context, RESTORED)) ?? [];
-    const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
-    const confirmed = requestedNodes.filter(({ node }) => on.some(({ id }) => id === node));
-    const done = proposed.done && 2 * confirmed.length > requestedNodes.length;
-    const message = done ? await textOfSuccess(tx, context) : textOfFailure(context, proposed);
-    return { ...proposed, done, message };
-  },
-  /** On failure the previous timeline is requested again: its data are kept until this is settled. */
-  async end(tx, context, { done, dnsPublished = false }, at) {
-    const { timeline, before, elsewhere } = restoreInput(context.operation);
-    const { account_id, id, status, powered } = context.database;
-    const settled = await saveDatabase(tx, account_id, id, {
-      status: statusByPower(statusAfter("restore", status, { done, before }), powered),
-      ...(done ? { timeline_id: timeline } : {}),
-      // Its records name the dead host until they are published again, by a job if not by the workflow.
-      ...(done && elsewhere !== undefined ? { dns_published_at: dnsPublished ? at : null } : {}),
-      updated_at: at,
-    });
-    const next = await (done ? stay(tx, context, at) : leave(tx, context, at));
-    if (done && elsewhere !== undefined)
-      await resolve(tx, { accountId: account_id, entity: entityOf(settled), cause: HOST_CAUSE });
-    // The database may run for the first time, if it could not be provisioned before.
-    if (done) await meterDatabase(tx, settled, at);
-    return next;
-  },
-};
-
-/** The cause of the notification that the host of a database of one node is away or lost. */
-export const HOST_CAUSE = "host";
 
 /**
  * In a cluster one member restores the data: the primary of an asynchronous cluster, unless it is dead. The others stay
@@ -254,87 +199,6 @@ async function move(tx: Tx, context: ChangeContext, moment: Moment): Promise<Tak
   return { answer: { state: "pending" }, hosts: [...(toWake?.hosts ?? []), ...sentBack.hosts] };
 }
 
-/**
- * Gives up the way back: the volume of the previous timeline goes to its host's trash, which nobody waits for. A member
- * whose host was away now gets the new timeline, and clones its data from the others when it is back.
- */
-async function stay(tx: Tx, context: ChangeContext, at: Date): Promise<HostsToWake> {
-  const { timeline, previous } = restoreInput(context.operation);
-  await endTimeline(tx, previous, at);
-  await liveOn(tx, timeline, at);
-  const archiveContext = await archiveContextOn(tx, context, timeline);
-  return setDesiredTimeline(tx, "without a way back", { ...context, archiveContext }, await nodesOf(tx, context));
-}
-
-async function leave(tx: Tx, context: ChangeContext, at: Date): Promise<HostsToWake | undefined> {
-  await endTimeline(tx, restoreInput(context.operation).timeline, "unused");
-  return goBack(tx, context, at);
-}
-
-async function goBack(tx: Tx, context: ChangeContext, at: Date): Promise<HostsToWake | undefined> {
-  const { operation, database } = context;
-  const { lost, primary, sole = false, elsewhere } = restoreInput(operation);
-  if (elsewhere !== undefined) return removeElsewhere(tx, context, at);
-  // The primary of the new timeline lacks what others may have of the previous one.
-  const reason = sole ? "sole_survivor" : "fenced";
-  const [maker] = (await nodesOfPhase(tx, context, RESTORED)) ?? [];
-  const current = await findPrimary(tx, database);
-  // One that was promoted since the restore began has what was written since.
-  const isPromoted = maker !== undefined && current !== undefined && current.node !== maker.node;
-  if (primary !== undefined && !isPromoted)
-    await makePrimary(tx, database, { node: primary, reason }, at, { alone: true });
-  // The host has no earlier data: ordered to run them, it would make an empty database.
-  if (!lost) return setDesiredFromRow(tx, operation.id, PREVIOUS, context);
-  for (const node of await nodesOf(tx, context)) await clearDesiredSpec(tx, node);
-  return undefined;
-}
-
-/**
- * For an asynchronous cluster; undefined for a group. The present primary gets a new term only if it is `alone` and it
- * changes whether it needs another member's confirmation: without one it would wait for ever, and on the previous
- * timeline it must not open without one.
- */
-async function makePrimary(
-  tx: Tx,
-  database: DatabaseRow,
-  next: Omit<PrimaryTerm, "term">,
-  at: Date,
-  { alone }: { alone: boolean },
-): Promise<PrimaryTerm | undefined> {
-  const primary = await findPrimary(tx, database);
-  if (primary === undefined) return undefined;
-  const isSole = (reason: PrimaryTerm["reason"]): boolean => reason === "sole_survivor";
-  const stays = primary.node === next.node && (!alone || isSole(primary.reason) === isSole(next.reason));
-  return stays ? primary : setPrimary(tx, database, next, at);
-}
-
-const setDesiredTimeline = async (
-  tx: Tx,
-  phase: string,
-  context: ChangeContext & Pick<SpecContext, "orders">,
-  nodes: readonly NodeRow[],
-  share?: Share,
-): Promise<HostsToWake> => setDesiredSpecs(tx, context.operation.id, phase, await specsOf(tx, nodes, context), share);
-
-const nodesOf = (tx: Tx, { database }: ChangeContext): Promise<NodeRow[]> =>
-  findNodes(tx, database.account_id, database.id);
-
-const attemptOf = ({ operation }: Pick<ChangeContext, "operation">): number => restoreInput(operation).attempt ?? 1;
-
-/** Each member that restores the data has phases of its own. */
-const phaseOf = (context: Pick<ChangeContext, "operation">, name: string): string =>
-  attemptOf(context) === 1 ? name : `${name} ${attemptOf(context)}`;
-
-/** Undefined: not requested yet. */
-async function nodesOfPhase(
-  tx: Tx,
-  context: Pick<ChangeContext, "operation">,
-  name: string,
-): Promise<readonly DesiredNode[] | undefined> {
-  const phases = await findPhases(tx, context.operation.id);
-  return phases.find(({ phase }) => phase === phaseOf(context, name))?.nodes;
-}
-
 /** Two have the new data, and the host of the third is away: alone it cannot continue with the previous data. */
 async function isReclonedButForOne(tx: Tx, context: ChangeContext, now: Date): Promise<boolean> {
   const members = await observeMembers(tx, context.database, { now });
@@ -364,42 +228,4 @@ async function membersInOrder(tx: Tx, context: ChangeContext, now: Date, chosen?
     nodes.filter((node) => node.id === maker || here.includes(node)),
     { node: maker },
   );
-}
-
-async function archiveContextWithRollback(tx: Tx, context: ChangeContext): Promise<ArchiveContext> {
-  const { timeline, previous, lost } = restoreInput(context.operation);
-  const { ordinal } = await findTimeline(tx, previous);
-  return { ...(await archiveContextOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
-}
-
-/** The row's present password and settings, with the data of another timeline. */
-async function archiveContextOn(
-  tx: Tx,
-  { archiveContext, database }: ChangeContext,
-  timeline: string,
-): Promise<ArchiveContext> {
-  if (archiveContext === undefined) throw new Error(`Database ${database.id} has no timeline to restore from.`);
-  return { ...archiveContext, timeline: await findTimeline(tx, timeline) };
-}
-
-async function textOfSuccess(tx: Tx, { operation }: ChangeContext): Promise<Text> {
-  const { backup, timeline, elsewhere, gtid = null } = restoreInput(operation);
-  const { parent_until } = await findTimeline(tx, timeline);
-  if (elsewhere?.automatic === true && parent_until !== null)
-    return texts.restoredElsewhere({
-      until: toExactTime(parent_until),
-      gtid,
-      seen: elsewhere.seen_at === null ? null : toExactTime(new Date(elsewhere.seen_at)),
-    });
-  return texts.restored({ backup, asOf: parent_until === null ? null : toTimestamp(parent_until) });
-}
-
-/** With milliseconds: what is lost begins there. */
-const toExactTime = (at: Date): string => at.toISOString().slice(0, -1);
-
-function textOfFailure({ operation }: ChangeContext, { done, message }: Settlement): Text {
-  const { backup, lost, elsewhere } = restoreInput(operation);
-  const { text: why } = message ?? (done ? texts.otherDataServed() : texts.notReadyInTime());
-  if (elsewhere?.automatic === true) return texts.failedElsewhere({ why });
-  return lost ? texts.failedNoData({ backup, why }) : texts.failedDataKept({ backup, why });
 }

@@ -12,7 +12,7 @@ import { requireActionAllowed, statusDuring } from "../model/database.ts";
 import { insertTimeline } from "../model/timeline-store.ts";
 import { areThere } from "../spec/desired-specs.ts";
 import { findPrimary } from "../spec/primary-store.ts";
-import { restore } from "./restore-activities.ts";
+import { restore } from "./restore-change.ts";
 import { whyElsewhere } from "./restore-elsewhere.ts";
 import type { RestoreInput } from "./restore-input.ts";
 import { texts } from "./texts.ts";

@@ -16,8 +16,7 @@ import { isCluster } from "../model/database.ts";
 import type { ArchiveContext } from "../model/timeline-store.ts";
 import { specsOf, tombstonesOf } from "../spec/desired-specs.ts";
 import type { Elsewhere } from "./restore-input.ts";
-
-export const RESTORED = "restored";
+import { RESTORED } from "./restore-phases.ts";
 
 type Placed = "requested elsewhere" | "no room";
 
