@@ -55,4 +55,4 @@ BEGIN
 END;
 
 -- Last, because the agent takes it for the sign that all of the above is there.
-ALTER USER 'moorage_tools'@'localhost' COMMENT 'baseline 1';
+ALTER USER 'moorage_tools'@'localhost' COMMENT 'baseline 2';

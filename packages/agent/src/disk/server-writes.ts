@@ -1,6 +1,7 @@
 import { mkdir, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Connection, RowDataPacket } from "mysql2/promise";
+import type { RowDataPacket } from "mysql2/promise";
+import { despiteLocks } from "../mysql/despite-locks.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import { diskDecision, type DiskFacts } from "./disk-decision.ts";
 import { readIfThere, writeDurably } from "../base/durable-file.ts";
@@ -51,32 +52,13 @@ export const closeToEverybody = (socket: string): Promise<void> => close(socket,
 
 const close = (socket: string, variable: "read_only" | "super_read_only", waitSeconds: number): Promise<void> =>
   withRoot(socket, async (connection) => {
-    await connection.query("SET SESSION lock_wait_timeout = ?", [waitSeconds]);
-    try {
-      await connection.query(`SET GLOBAL ${variable} = ON`);
-    } catch (error) {
-      if ((error as { code?: string }).code !== "ER_LOCK_WAIT_TIMEOUT") throw error;
-      await endWriters(connection);
-      await connection.query(`SET GLOBAL ${variable} = ON`);
-    }
+    await despiteLocks(connection, waitSeconds, () => connection.query(`SET GLOBAL ${variable} = ON`));
   });
 
 export const openToWrites = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET GLOBAL read_only = OFF");
   });
-
-/** An idle session among the lock holders has LOCK TABLES, which only the end of its connection releases. */
-async function endWriters(connection: Connection): Promise<void> {
-  const [writers] = await connection.query<RowDataPacket[]>(
-    `SELECT DISTINCT t.processlist_id AS id, t.processlist_command = 'Sleep' AS idle
-     FROM performance_schema.metadata_locks l JOIN performance_schema.threads t ON t.thread_id = l.owner_thread_id
-     WHERE l.object_type IN ('GLOBAL', 'COMMIT') AND l.lock_status = 'GRANTED' AND t.type = 'FOREGROUND'
-       AND t.processlist_user <> 'root' AND t.processlist_id <> CONNECTION_ID()`,
-  );
-  for (const { id, idle } of writers)
-    await connection.query(`KILL ${idle ? "CONNECTION" : "QUERY"} ?`, [id]).catch(() => {}); // it ended by itself
-}
 
 type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { readIfThere } from "../base/durable-file.ts";
+import { despiteLocks } from "./despite-locks.ts";
 import { withRoot } from "./node-sql.ts";
 import { settings } from "./settings.ts";
 
@@ -52,7 +53,9 @@ export const writeBaseline = (socket: string, engine: Engine): Promise<void> =>
 
 /** A tenant can revoke its admin's rights, rename the admin or drop it. Afterwards the admin exists with all rights. */
 export const repairAdmin = (socket: string, engine: Engine): Promise<void> =>
-  withRoot(socket, (connection) => writeAdmin(connection, engine), { multipleStatements: true });
+  withRoot(socket, (connection) => despiteLocks(connection, 2, () => writeAdmin(connection, engine)), {
+    multipleStatements: true,
+  });
 
 async function writeAdmin(connection: Connection, engine: Engine): Promise<void> {
   const admin = await statements(engine, "admin.sql");

@@ -1,19 +1,28 @@
 import { lstat } from "node:fs/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
+import { despiteLocks, limitLockWaits } from "./despite-locks.ts";
 import { openSocket } from "./open-socket.ts";
+
+/** A lock that a tenant holds keeps the agent waiting for so long at most: work that waits holds a place of the host. */
+const lockWaitSeconds = 30;
 
 /** Root through the node's socket: the server authenticates the caller by its user id, so no password exists. */
 export async function connect(socket: string, options: ConnectionOptions = {}): Promise<Connection> {
   const opened = await openSocket(socket);
   try {
-    return await createConnection({
+    const connection = await createConnection({
       connectTimeout: 5000,
       ...options,
       socketPath: opened.path,
       user: "root",
       authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
     });
+    await limitLockWaits(connection, lockWaitSeconds).catch((error: unknown) => {
+      connection.destroy();
+      throw error;
+    });
+    return connection;
   } finally {
     await opened.close();
   }
@@ -75,14 +84,15 @@ export const answers = (socket: string): Promise<boolean> =>
 /** A server that refuses, such as one without a free connection, is alive. */
 export const isAlive = (socket: string): Promise<boolean> => query(socket).then(() => true, isAnswer);
 
-/** Not in the binary log: a restored log must not undo it. */
+/**
+ * Not in the binary log: a restored log must not undo it. Whoever knows the former password cannot prevent the new one
+ * by a lock.
+ */
 export const setAdminPassword = (socket: string, { username }: NodeSpec["credentials"], password: string) =>
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION sql_log_bin = 0");
-    await connection.query("ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK", [
-      username,
-      password,
-    ]);
+    const change = "ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK";
+    await despiteLocks(connection, 2, () => connection.query(change, [username, password]));
   });
 
 /** All or nothing: if the files are unusable, the server keeps the old ones and returns an error. */

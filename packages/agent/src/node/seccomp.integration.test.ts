@@ -76,6 +76,37 @@ test("what a server needs is not refused, such as io_setup and io_pgetevents", (
   expect(errorOf(206, [1, 0])).toBe(badAddress);
 });
 
+const shell = (command: string): string =>
+  host.podman("exec", "--user", `${uid}:${uid}`, `moorage-${node}`, "sh", "-c", `(${command}) >&2; echo $?`).trim();
+/** The image has neither `find` nor `grep`. */
+const anyOf = (files: string, condition: string): string =>
+  `for f in ${files}; do if [ ${condition} "$f" ]; then exit 0; fi; done; exit 1`;
+
+test.each([
+  ["write to its root file system", "touch /etc/own"],
+  ["replace a program", "touch /usr/sbin/mysqld"],
+  ["write where its server reads statements at its start", "touch /etc/mysql/start-up/own"],
+  ["write to its server's certificate", "touch /etc/mysql/tls/own"],
+  ["change a setting of the kernel", "echo /own > /proc/sys/kernel/core_pattern"],
+  ["send the kernel a command", "echo h > /proc/sysrq-trigger"],
+  ["read the kernel's memory", 'test -n "$(head -c 1 /proc/kcore)"'],
+  ["read the kernel's key rings", 'test -n "$(head -c 1 /proc/keys)"'],
+  ["raise its memory limit", "echo max > /sys/fs/cgroup/memory.max"],
+  ["change a device of the kernel", "echo 1 > /sys/block/loop0/queue/read_ahead_kb"],
+  ["find a disk", anyOf("/dev/loop* /dev/sd* /dev/vd* /dev/nvme* /dev/dm-* /dev/mem /dev/kmsg /dev/fuse", "-e")],
+  ["find a program of another user's rights", anyOf("/bin/* /sbin/* /usr/bin/* /usr/sbin/*", "-u")],
+  ["find a program of another group's rights", anyOf("/bin/* /sbin/* /usr/bin/* /usr/sbin/*", "-g")],
+  ["find a process that is not its own", "set -- /proc/[0-9]*; test $# -gt 6"],
+])("a process in a node cannot %s", (_, command) => {
+  expect(shell(command)).not.toBe("0");
+});
+
+test.each(["/volume/data", "/run/mysqld"])("a process in a node cannot execute what it writes to %s", (folder) => {
+  expect(shell(`cp /bin/true ${folder}/own && chmod 755 ${folder}/own`)).toBe("0");
+  expect(shell(`${folder}/own`)).toBe("126");
+  expect(shell(`rm ${folder}/own`)).toBe("0");
+});
+
 test("the host allows as much asynchronous I/O as 4,094 servers reserve", () => {
   const [reserved, most] = ["aio-nr", "aio-max-nr"].map((name) => Number(readFileSync(`/proc/sys/fs/${name}`, "utf8")));
   expect(reserved).toBeGreaterThan(0);

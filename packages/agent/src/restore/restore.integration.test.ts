@@ -10,6 +10,7 @@ import { hostPaths, nodePaths } from "../base/host-paths.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { type HandMadeArchive, handMadeArchive } from "../testing/hand-made-archive.ts";
+import { baselineOf } from "../mysql/baseline.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { withPatientRoot } from "../testing/patient-root.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
@@ -172,6 +173,7 @@ describe("data from the archive", () => {
   test("a fork to a time between two commits one second apart has only the first", async () => {
     const present = handMadeArchive(host, store, node);
     const baseline = "ALTER USER 'moorage_tools'@'localhost' COMMENT";
+    const presentLevel = await baselineOf(present.socket);
     await withPatientRoot(present.socket, (root) => root.query(`${baseline} 'baseline 0'`));
     await query(1, "CREATE TABLE shop.moments (name VARCHAR(20)); INSERT INTO shop.moments VALUES ('first')");
     await query(1, "DO SLEEP(0.5)");
@@ -187,7 +189,7 @@ describe("data from the archive", () => {
     expect(await query(2, `${level} WHERE user = 'moorage_tools'`)).toEqual([{ newer: 1 }]);
     await withPatientRoot(present.socket, async (root) => {
       await root.query("SET sql_log_bin = 0");
-      await root.query(`${baseline} 'baseline 1'`);
+      await root.query(`${baseline} 'baseline ${presentLevel}'`);
     });
     expect(await checksum(2)).toEqual(whole);
     await query(1, "DROP TABLE shop.moments");
@@ -351,7 +353,9 @@ describe("data from the archive", () => {
 });
 
 describe("verification", () => {
-  const archiveOf = { recipient: "age1", log_seconds: 3600, copy_hours: { from: 20, to: 24 }, verify_days: 7 };
+  // Half a day away: no nightly copy begins during this test.
+  const from = (new Date().getUTCHours() + 12) % 24;
+  const archiveOf = { recipient: "age1", log_seconds: 3600, copy_hours: { from, to: from + 1 }, verify_days: 7 };
   const verified = randomUUID();
 
   test("restores and checks the newest point, reads all other objects, and reports damage", async () => {
