@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type NodeSpec, signedText } from "@moorage/contract/agent";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { detachLoopDevices } from "./node/mounts.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "./testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
 import { testSpec } from "./testing/node-spec.ts";
@@ -155,7 +156,7 @@ describe("an agent on a real host", () => {
     host.podman("rm", "--force", "--time", "0", `moorage-${first}`);
     sh(`ip netns delete moor-n-${first.slice(0, 8)}`);
     sh(`umount ${join(host.state, "nodes", first, "volume")}`);
-    sh(`losetup -j ${join(host.state, "volumes", `${first}.img`)} | cut -d: -f1 | xargs losetup -d`);
+    await detachLoopDevices(join(host.state, "volumes", `${first}.img`));
     host.startAgent(environment);
     await answersAgain(1);
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);

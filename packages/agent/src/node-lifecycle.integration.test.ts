@@ -185,7 +185,7 @@ test("a server started by a failed run is not reported as running before it answ
     let server = 0;
     // To kill(1), 0 means the whole process group of the sender.
     await until("its process", () => {
-      server = Number(host.podman("inspect", container, "--format", "{{.State.Pid}}"));
+      server = host.serverPid(node);
       return server > 1;
     });
     process.kill(server, "SIGSTOP");

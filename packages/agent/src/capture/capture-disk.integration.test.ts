@@ -18,6 +18,7 @@ import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-im
 import { readDisk } from "@moorage/disk-image/testing";
 import { type ObjectStore, startObjectStore } from "@moorage/testkit/object-store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { detachLoopDevices } from "../node/mounts.ts";
 import { captureDisk } from "./capture-disk.ts";
 import { openDevice } from "./open-device.ts";
 
@@ -99,7 +100,7 @@ test("a block device is captured by its own path and by a link to it", async () 
     expect(await refusal(loop, raw.length - 512, ["/dev"])).toMatch(/CannotCapture: The disk has 11 MB/);
     expect(await refusal(link)).toMatch(/outside/);
   } finally {
-    execFileSync("losetup", ["--detach", loop]);
+    await detachLoopDevices(file);
   }
 });
 

@@ -215,6 +215,7 @@ test("changed keys are sent to the control plane again", async () => {
     socketPath: folder(encrypted, "run", "mysqld.sock"),
     user: "root",
     authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
+    connectTimeout: 120_000,
   });
   await root.query("ALTER INSTANCE ROTATE INNODB MASTER KEY");
   root.destroy();

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { clonesPerHost, type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { builtEngine } from "../testing/agent-environment.ts";
+import { endPrimary } from "../testing/end-primary.ts";
 import { testSpec, testTls } from "../testing/node-spec.ts";
 import { withPatientRoot } from "../testing/patient-root.ts";
-import { sh, until } from "../testing/test-host.ts";
+import { until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 
 /** A host whose four new members clone their data from members on another host, which sends nothing. */
@@ -68,9 +69,7 @@ function addCluster(of: Partial<Cluster>, donor: Partial<Cluster> | undefined): 
 }
 
 const running = (node: string): boolean => latest(node)?.state === "running";
-const serverPid = (node: string): number =>
-  Number(hostOf(specs.get(node)?.host ?? 0).podman("inspect", "--format", "{{.State.Pid}}", `moorage-${node}`));
-const killServer = (node: string): string => sh(`kill -9 ${serverPid(node)}`);
+const serverPid = (node: string): number => hostOf(specs.get(node)?.host ?? 0).serverPid(node);
 const sql = (node: string, statement: string) =>
   withPatientRoot(
     join(hostOf(specs.get(node)?.host ?? 0).state, "nodes", node, "run", "mysqld.sock"),
@@ -86,7 +85,9 @@ const answers = (node: string): Promise<boolean> =>
 async function restartMs(node: string): Promise<number> {
   const before = serverPid(node);
   const started = performance.now();
-  killServer(node);
+  // To kill(2), 0 means the whole process group of the sender.
+  if (!(before > 1)) throw new Error(`The server of ${node} does not run.`);
+  process.kill(before, "SIGKILL");
   await until("another server", async () => ![0, before].includes(serverPid(node)) && (await answers(node)));
   return Math.round(performance.now() - started);
 }
@@ -105,15 +106,16 @@ const waitingFor = (text: string): string[] =>
   clones.map(({ receiver }) => receiver).filter((node) => latest(node)?.message?.includes(text));
 
 let single: string;
+/** Like `single`, on the host that clones nothing. */
+let control: string;
 let removed: string;
 let primary: string;
 const clones: { donor: string; receiver: string }[] = [];
-let aloneMs: number;
 
 beforeAll(async () => {
-  three = await makeThreeHosts("moor-t-bus", { subnets: [94, 95, 96], lan: 97, port: 20_059 });
+  three = await makeThreeHosts("moor-t-bus", { subnets: [72, 73, 74], lan: 75, port: 20_059 });
   await until("the gateways", () => three.hosts.every(({ gateway }) => gateway.requestedPaths.length > 0));
-  [single, removed] = [add(receiving), add(receiving)];
+  [single, control, removed] = [add(receiving), add(donating), add(receiving)];
   const asynchronous = addCluster({ replication: "asynch" }, undefined);
   primary = asynchronous.receiver;
   const known = specs.get(primary);
@@ -124,7 +126,6 @@ beforeAll(async () => {
   for (const { receiver } of receivers) specs.delete(receiver);
   send();
   await until("the other nodes", () => [...specs.keys()].every(running));
-  aloneMs = await restartMs(single);
   stall();
   for (const each of receivers) if (each.known !== undefined) specs.set(each.receiver, each.known);
   send();
@@ -143,16 +144,16 @@ async function cloningNow(): Promise<string[]> {
 }
 
 test("a killed server is restarted while four members of the host clone from a donor that sends nothing", async () => {
-  const ms = await restartMs(single);
-  console.log(`a killed server answers again: ${ms} ms; ${aloneMs} ms without clones`);
-  expect(ms).toBeLessThan(3 * aloneMs + 20_000);
+  // At the same time: how busy the machine is changes from one moment to the next.
+  const [ms, controlMs] = await Promise.all([restartMs(single), restartMs(control)]);
+  console.log(`a killed server answers again: ${ms} ms; ${controlMs} ms on a host without clones`);
+  expect(ms).toBeLessThan(3 * controlMs + 20_000);
   await cloningNow();
 });
 
 test("a dead asynchronous primary is fenced meanwhile", async () => {
   const started = performance.now();
-  killServer(primary);
-  await until("the fence", () => latest(primary)?.group?.fenced === 1, 60_000);
+  await endPrimary(hostOf(receiving), primary, "SIGKILL", () => latest(primary)?.group?.fenced === 1);
   console.log(`fenced: ${Math.round(performance.now() - started)} ms`);
   expect(await cloningNow()).toHaveLength(clonesPerHost);
 });

@@ -96,7 +96,7 @@ test("a re-clone beyond the limit is held, and the member keeps serving with its
   setDesired({ reclone: { id: randomUUID() }, bootstrap });
   await until("the held re-clone", () => isAt("held"));
   expect(latest()?.message).toContain("The re-clone of this member");
-  expect(latest()?.group).toMatchObject({ state: "online", role: "primary" });
+  await expect.poll(() => latest()?.group).toMatchObject({ state: "online", role: "primary" });
 
   host.podman("kill", "--signal", "KILL", `moorage-${node}`);
   await until(
@@ -104,7 +104,13 @@ test("a re-clone beyond the limit is held, and the member keeps serving with its
     () => latest()?.group?.state === "online" && latest()?.group?.bootstrapped === bootstrap,
   );
   await until("the held re-clone", () => isAt("held"));
-  await query("CREATE TABLE shop.t (a INT PRIMARY KEY)");
+  // A primary is closed to writes for a moment after its group has started.
+  await until("a write", () =>
+    query("CREATE TABLE IF NOT EXISTS shop.t (a INT PRIMARY KEY)").then(
+      () => true,
+      () => false,
+    ),
+  );
 
   setDesired();
   await until("its end", () => isAt("running"));

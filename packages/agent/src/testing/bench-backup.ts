@@ -22,7 +22,7 @@ const run = promisify(execFile);
  * caches, and the time compared with copying the same files by hand (`tar | zstd | curl`). True if both are allowed.
  */
 export async function benchBackup(dataMb = 2048): Promise<boolean> {
-  const host = await makeTestHost("moor-t-bck", "198.18.85");
+  const host = await makeTestHost("moor-t-bck", "198.18.88");
   const gateway = await startFakeGateway(host.outside, 14449, enrolToken);
   const store = await startObjectStore(host.outside);
   gateway.archive.store = store;

@@ -24,7 +24,9 @@ export async function makeFirewallHost(
     programs.push(each);
     return each;
   };
-  sh(`ip netns add ${host} && ip netns add ${client} &&
+  // Leftovers of a killed run would be in the way.
+  sh(`ip netns delete ${host} 2>/dev/null; ip netns delete ${client} 2>/dev/null
+    ip netns add ${host} && ip netns add ${client} &&
     ip -n ${client} link add up0 type veth peer name up0 netns ${host} &&
     ip -n ${client} addr add ${subnet}.1/30 dev up0 && ip -n ${client} addr add ${subnet6}::1/64 dev up0 nodad &&
     ip -n ${host} addr add ${subnet}.2/30 dev up0 && ip -n ${host} addr add ${subnet6}::2/64 dev up0 nodad &&

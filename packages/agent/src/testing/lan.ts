@@ -5,7 +5,9 @@ import { sh } from "./test-host.ts";
  * packet sent from the first is not from a member's host.
  */
 export function makeLan(name: string, subnet: string, namespaces: readonly string[]) {
-  sh(`ip netns add ${name} && ip -n ${name} link add lan type bridge && ip -n ${name} link set lan up`);
+  // Leftovers of a killed run would be in the way.
+  sh(`ip link delete ${name} 2>/dev/null; ip netns delete ${name} 2>/dev/null
+    ip netns add ${name} && ip -n ${name} link add lan type bridge && ip -n ${name} link set lan up`);
   const first = (index: number): string => `${subnet}.${10 + index}`;
   const address = (index: number): string => `${subnet}.${110 + index}`;
   const plug = (index: number): string =>

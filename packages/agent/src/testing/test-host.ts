@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -65,8 +65,9 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     await until("the gatekeeper's end", () => hasEnded(gatekeeper));
   }
 
+  const agentHasEnded = (): boolean => hasEnded(agent);
   async function agentExit(): Promise<void> {
-    await until("the agent's end", () => hasEnded(agent));
+    await until("the agent's end", agentHasEnded);
   }
 
   function start(what: "agent" | "gatekeeper", environment: Record<string, string>): ChildProcess {
@@ -96,6 +97,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
 
   return {
     agentExit,
+    agentHasEnded,
     namespace,
     dir,
     state,
@@ -108,6 +110,14 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     podman,
     podmanBytes: (...args: string[]): Buffer =>
       execFileSync("podman", [...podmanArgs, ...args], { env: podmanEnv, stdio: "pipe", maxBuffer: 1 << 30 }),
+    /** Of a node's server. 0: it does not run, or its container is being replaced. */
+    serverPid(node: string): number {
+      try {
+        return Number(podman("inspect", "--format", "{{.State.Pid}}", `moorage-${node}`));
+      } catch {
+        return 0;
+      }
+    },
     nft: (command: string) => sh(`ip netns exec ${name} nft ${command}`),
     /** A power failure. `atBoot` is what the machine does at boot before it has a network; the agent is not started. */
     async reboot(atBoot: (namespace: string) => void): Promise<void> {
@@ -117,7 +127,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       podman("kill", "--all");
       for (const node of nodes) {
         sh(`ip netns delete moor-n-${node.slice(0, 8)}; umount ${join(state, "nodes", node, "volume")}
-          losetup -j ${join(state, "volumes", `${node}.img`)} | cut -d: -f1 | xargs -r losetup -d`);
+          losetup -j ${join(state, "volumes", `${node}.img`)} | cut -d: -f1 | xargs -r losetup -d || true`);
       }
       sh(`ip link delete ${name}; ip netns delete ${name} && ip netns add ${name}`);
       atBoot(name);
@@ -126,6 +136,12 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     address: (n: number) => `${subnet}.${64 + n}`,
     known: (node: string) => nodes.push(node),
     log: () => readFileSync(join(dir, "agent.log"), "utf8"),
+    /** What the agent logs from now on. */
+    newLog(): () => string {
+      const file = join(dir, "agent.log");
+      const { size } = statSync(file);
+      return () => readFileSync(file).subarray(size).toString("utf8");
+    },
     stopAgent,
     startAgent(environment: Record<string, string>): void {
       agent = start("agent", environment);
@@ -183,7 +199,7 @@ const hasEnded = (child: ChildProcess | undefined): boolean =>
 export type TestHost = Awaited<ReturnType<typeof makeTestHost>>;
 
 /** Long, so that it only ends what hangs: a busy machine takes many times as long as an idle one. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 600_000;
 
 export async function until(
   what: string,

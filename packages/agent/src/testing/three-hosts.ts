@@ -141,8 +141,8 @@ export async function makeThreeHosts(
     queryProxy: (index: number, command: string) => queryProxy(join(proxyFolderOf(index), "haproxy.sock"), command),
     cut: lan.cut,
     heal: lan.heal,
-    serverPid: (index: number): number =>
-      Number(at(index).podman("inspect", "--format", "{{.State.Pid}}", `moorage-${at(index).node}`)),
+    /** 0: it does not run, or its container is being replaced. */
+    serverPid: (index: number): number => at(index).serverPid(at(index).node),
     killServer(index: number): void {
       const pid = this.serverPid(index);
       // To kill(1), 0 means the whole process group of the sender.

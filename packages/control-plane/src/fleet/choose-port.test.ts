@@ -95,4 +95,4 @@ test(`in a filled region of ${HOSTS} hosts whose databases were all replaced thr
   const three = databases.filter(({ count }) => count === 3);
   expect(three).toHaveLength(databases.length / 3);
   expect(three.filter((database) => !region.hasCandidate(database))).toEqual([]);
-}, 120_000);
+});

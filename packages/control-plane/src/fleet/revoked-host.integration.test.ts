@@ -22,6 +22,20 @@ function waitForever(gateway: Gateway): void {
   gateway.wakeups.wait = (hostId, _ms, signal) => wait(hostId, 3_600_000, signal);
 }
 
+/**
+ * Keeps wake-ups until the returned function is called: a gateway that reconnects to its database wakes all polls, as it
+ * may on a busy machine.
+ */
+function keepWakeups({ wakeups }: Gateway): () => void {
+  const { wake } = wakeups;
+  const kept = new Set<number | "all">();
+  wakeups.wake = (hostId) => void kept.add(hostId);
+  return () => {
+    wakeups.wake = wake;
+    for (const hostId of kept) wake(hostId);
+  };
+}
+
 async function nodeOn(world: World): Promise<NodeSpec> {
   await (await world.customer()).create();
   await world.activities.setDesiredNodes((await world.lastOperation()).id);
@@ -33,10 +47,12 @@ test("a revoked host is refused at once, and its poll that waits ends without an
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
   waitForever(gateway);
+  const wakePolls = keepWakeups(gateway);
   const waiting = gateway.post(host, "/v1/desired", poll);
   await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
 
   expect(await revoke(world, host)).toMatchObject({ status: 200, body: { id: host.id, name: host.name } });
+  wakePolls();
 
   expect(await waiting).toMatchObject({ status: 401 });
   expect(await observed(gateway, host)).toBe(401);
@@ -116,9 +132,11 @@ test("other hosts are told a revoked key at once, and that of a host to be enrol
     known = body.revoked ?? known;
     return body.revoked?.keys;
   };
+  const wakePolls = keepWakeups(gateway);
   const first = told();
   await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
   await revoke(world, one);
+  wakePolls();
   expect(await first).toEqual([keyOf(one)]);
 
   const token = await tokenAgain(world, two);

@@ -541,7 +541,7 @@ test("an operator replaces the key of the key ring, and learns when the former o
 
   expect(await type("keys rotate")).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/1 do not open.*\n +users\.tfa_secret of \d+\/\d+\n/s),
+    stderr: expect.stringMatching(/do not open: 1\..*\n +users\.tfa_secret of \d+\/\d+\n/s),
   });
   await sql`update users set tfa_secret = null`.execute(world.db);
   const rotated = await type("keys rotate");

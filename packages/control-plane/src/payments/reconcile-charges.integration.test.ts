@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
 import { createEventPartitionsJob } from "#events/index.ts";
+import type { ChargeProvider } from "#payment-provider/index.ts";
 import { copyOf } from "#testing/copy-of.ts";
 import { owe } from "#testing/owe.ts";
 import { GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
@@ -19,11 +20,21 @@ const SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
 const PAYMENTS = "/v4/account/payments";
 
 let world: PayingWorld;
-let chargeMs = 0;
+/** What the next charge waits for on its way to the provider. */
+let underWay: (() => Promise<void>) | undefined;
 beforeEach(async () => {
-  chargeMs = 0;
+  underWay = undefined;
+  const around = (provider: ChargeProvider): ChargeProvider => ({
+    ...provider,
+    async charge(...asked) {
+      const wait = underWay;
+      underWay = undefined;
+      await wait?.();
+      return provider.charge(...asked);
+    },
+  });
   // Without a host a new server is proven at once.
-  world = await newPayingWorld({ withoutHosts: true, chargeMs: () => chargeMs });
+  world = await newPayingWorld({ withoutHosts: true, around });
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -318,13 +329,15 @@ test("nothing is charged while the bank has not decided on a charge of the lost 
 
 test("a charge that a process was making when the server changed is waited for", async () => {
   const alice = await world.payer();
-  const callsBefore = world.fake.calls.length;
   await invoice(alice, 1234);
   const setBack = await copy();
-  // Longer than the restore takes.
-  chargeMs = 3000;
+  const [begun, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  underWay = () => {
+    begun.resolve();
+    return arrived.promise;
+  };
   const job = world.chargeJob();
-  await expect.poll(() => world.fake.calls.length).toBeGreaterThan(callsBefore);
+  await Promise.race([begun.promise, job]);
   await setBack();
   later(60);
   await round();
@@ -332,6 +345,7 @@ test("a charge that a process was making when the server changed is waited for",
   expect(await chargedTo(alice)).toEqual([]);
   expect(await chargesOf(alice)).toEqual([]);
 
+  arrived.resolve();
   await job;
   await untilCurrent();
   expect(await chargedTo(alice)).toHaveLength(1);

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { countMissing, type GroupReport, parseGtidSet, type PrimaryTerm } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clocksDifferMs } from "../../archive/archived-time.ts";
+import { endPrimary } from "../../testing/end-primary.ts";
 import { keepArchive, type KeptArchive } from "../../testing/kept-archive.ts";
 import { until } from "../../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../../testing/three-hosts.ts";
@@ -211,8 +212,7 @@ test("a crashed primary is fenced before its end is reported, and stays down unt
   await insert(1, 2);
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: recordSteps.fence, mode: "kill-after" }));
   const watched = watchOpen();
-  three.killServer(1);
-  await host.agentExit();
+  await endPrimary(host, host.node, "SIGKILL", host.agentHasEnded);
   host.startAgent();
   await until("the fence", () => group(1)?.fenced === term);
   await until("what the others have", () => [0, 2].every((index) => group(index)?.gtid !== undefined));
@@ -267,8 +267,7 @@ test("a primary that crashes while the gateway is unreachable stays primary in i
 });
 
 test("a crashed primary without errant transactions replicates from the next one", async () => {
-  three.killServer(0);
-  await until("the fence", () => group(0)?.fenced === term);
+  await endPrimary(hostOf(0), nodeOf(0), "SIGKILL", () => group(0)?.fenced === term);
   makePrimary(2, "fenced");
   await allWell(2);
   expect(group(0)?.errant).toBeUndefined();

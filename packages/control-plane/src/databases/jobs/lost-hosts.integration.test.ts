@@ -90,10 +90,11 @@ test("ten databases of one node on a dead host are all active elsewhere, each wi
   for (const [n, each] of databases.entries())
     await archived(world, each, secondsAfter(start, n / 4), `uuid:1-${n + 1}`);
   const before = await world.nodes();
-  const published: number[] = [];
+  /** Distinct ones: Temporal repeats a step that takes too long. */
+  const published = new Set<number>();
   await hosts.poll();
   await hosts.work(temporal, {
-    publishDnsRecords: async (operation: number) => void published.push(operation),
+    publishDnsRecords: async (operation: number) => void published.add(operation),
     withdrawDnsRecords: async () => {},
   });
   await hosts.silence(0);
@@ -123,7 +124,7 @@ test("ten databases of one node on a dead host are all active elsewhere, each wi
   expect(await statuses()).toEqual(["active"]);
   const receipts = (await world.events()).filter(({ action }) => action === "database_node_replace");
   expect(receipts).toHaveLength(10);
-  expect(published).toHaveLength(10);
+  expect(published.size).toBe(10);
   const nodes = await world.nodes();
   for (const [n, { id }] of databases.entries()) {
     const reached = exactly(secondsAfter(start, n / 4));

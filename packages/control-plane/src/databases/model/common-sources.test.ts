@@ -44,13 +44,14 @@ test("exactly the addresses that both lists admit, whatever the ranges", () => {
   );
 });
 
-test("two lists of 10,000 entries take less than 5 seconds", () => {
+test("two lists of 10,000 entries take less than 5 seconds of a processor", () => {
   const entries = (third: number) =>
     Array.from({ length: 10_000 }, (_, n) => `10.${third}.${Math.floor(n / 256)}.${n % 256}`);
-  const started = performance.now();
+  const started = process.threadCpuUsage();
 
   expect(commonSources(["10.0.0.0/15", ...entries(0)], entries(1))).toHaveLength(10_000);
 
-  expect(performance.now() - started).toBeLessThan(5000);
+  const { user, system } = process.threadCpuUsage(started);
+  expect((user + system) / 1000).toBeLessThan(5000);
   expect(sameSources(commonSources(entries(0), entries(0)), entries(0))).toBe(true);
 });
