@@ -45,7 +45,12 @@ async function aReceiver(): Promise<Pick<Offer, "receiver" | "receiverAccount">>
 /** Repeats the request while the transfer is pending; then waits until the instance has been handed over, once. */
 export async function acceptSurely({ compute, token, receiver, receiverAccount }: Offer): Promise<void> {
   const path = `${TRANSFERS}/${token}`;
-  const status = async () => (await receiver.call<EntityTransfer>("GET", path)).body.status;
+  const status = async () => {
+    const { status: code, body } = await receiver.call<EntityTransfer>("GET", path);
+    // While `api` starts again, the front answers for it.
+    if (code !== 200) throw new Error(`the transfer is answered ${code}`);
+    return body.status;
+  };
   await until("the transfer is accepted", 60, async () => {
     if ((await status()) !== "pending") return true;
     // Whatever the answer: an acceptance whose answer was lost shows in the status.

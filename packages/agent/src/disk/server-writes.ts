@@ -48,11 +48,11 @@ export const handOver = (socket: string): Promise<void> =>
 export const closeToWrites = (socket: string): Promise<void> => close(socket, "read_only", 1);
 
 /** For a former primary: not even its own host may write to it. */
-export const closeToEverybody = (socket: string): Promise<void> => close(socket, "super_read_only", 2);
+export const closeToEverybody = (socket: string): Promise<void> => close(socket, "super_read_only");
 
-const close = (socket: string, variable: "read_only" | "super_read_only", waitSeconds: number): Promise<void> =>
+const close = (socket: string, variable: "read_only" | "super_read_only", waitSeconds?: number): Promise<void> =>
   withRoot(socket, async (connection) => {
-    await despiteLocks(connection, waitSeconds, () => connection.query(`SET GLOBAL ${variable} = ON`));
+    await despiteLocks(connection, () => connection.query(`SET GLOBAL ${variable} = ON`), waitSeconds);
   });
 
 export const openToWrites = (socket: string): Promise<void> =>

@@ -53,7 +53,7 @@ export const writeBaseline = (socket: string, engine: Engine): Promise<void> =>
 
 /** A tenant can revoke its admin's rights, rename the admin or drop it. Afterwards the admin exists with all rights. */
 export const repairAdmin = (socket: string, engine: Engine): Promise<void> =>
-  withRoot(socket, (connection) => despiteLocks(connection, 2, () => writeAdmin(connection, engine)), {
+  withRoot(socket, (connection) => despiteLocks(connection, () => writeAdmin(connection, engine)), {
     multipleStatements: true,
   });
 

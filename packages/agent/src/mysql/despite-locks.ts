@@ -5,7 +5,7 @@ import type { Connection, RowDataPacket } from "mysql2/promise";
  * for ever, with FLUSH TABLES WITH READ LOCK or LOCK TABLES, so after `waitSeconds` those that hold them are ended, and
  * the work is done again. A tenant can switch off the server's record of its locks: then all sessions of the tenant end.
  */
-export async function despiteLocks<T>(connection: Connection, waitSeconds: number, work: () => Promise<T>): Promise<T> {
+export async function despiteLocks<T>(connection: Connection, work: () => Promise<T>, waitSeconds = 2): Promise<T> {
   await limitLockWaits(connection, waitSeconds);
   try {
     return await work();

@@ -92,7 +92,7 @@ export const setAdminPassword = (socket: string, { username }: NodeSpec["credent
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION sql_log_bin = 0");
     const change = "ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK";
-    await despiteLocks(connection, 2, () => connection.query(change, [username, password]));
+    await despiteLocks(connection, () => connection.query(change, [username, password]));
   });
 
 /** All or nothing: if the files are unusable, the server keeps the old ones and returns an error. */

@@ -22,16 +22,16 @@ beforeAll(async () => {
   host.startAgent(agentEnvironment(host, gateway));
   await apply({});
   const first = await logIn();
-  await first.query("CREATE DATABASE shop");
-  first.destroy();
   for (const sql of [
+    "CREATE DATABASE shop",
     "CREATE TABLE shop.t (a INT PRIMARY KEY)",
     "CREATE USER app@'%' IDENTIFIED BY 'app'",
     "CREATE PROCEDURE shop.mine() SELECT 1",
     "CREATE EVENT shop.mine ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1",
     "CREATE VIEW shop.mine AS SELECT 1",
   ])
-    expect([sql, await outcome(sql)]).toEqual([sql, "done"]);
+    await first.query(sql);
+  first.destroy();
 });
 afterAll(async () => {
   if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
@@ -106,13 +106,12 @@ const root = "'root'@'localhost'";
 const tools = "'moorage_tools'@'localhost'";
 /** Dynamic and static privileges that `dbadmin` does not have, and that would change the server or reach its files. */
 const withheld = [
-  ...["SUPER", "FILE", "SHUTDOWN", "RELOAD", "CREATE TABLESPACE"],
-  ...["SYSTEM_USER", "SYSTEM_VARIABLES_ADMIN", "PERSIST_RO_VARIABLES_ADMIN", "SESSION_VARIABLES_ADMIN"],
-  ...["CONNECTION_ADMIN", "SERVICE_CONNECTION_ADMIN", "BACKUP_ADMIN", "CLONE_ADMIN", "BINLOG_ADMIN"],
-  ...["REPLICATION_SLAVE_ADMIN", "REPLICATION_APPLIER", "GROUP_REPLICATION_ADMIN", "GROUP_REPLICATION_STREAM"],
-  ...["ENCRYPTION_KEY_ADMIN", "TABLE_ENCRYPTION_ADMIN", "INNODB_REDO_LOG_ENABLE", "RESOURCE_GROUP_ADMIN"],
-  ...["SENSITIVE_VARIABLES_OBSERVER", "TELEMETRY_LOG_ADMIN"],
-];
+  "SUPER, FILE, SHUTDOWN, RELOAD, CREATE TABLESPACE, SYSTEM_USER, SYSTEM_VARIABLES_ADMIN",
+  "PERSIST_RO_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN, CONNECTION_ADMIN, SERVICE_CONNECTION_ADMIN",
+  "BACKUP_ADMIN, CLONE_ADMIN, BINLOG_ADMIN, REPLICATION_SLAVE_ADMIN, REPLICATION_APPLIER",
+  "GROUP_REPLICATION_ADMIN, GROUP_REPLICATION_STREAM, ENCRYPTION_KEY_ADMIN, TABLE_ENCRYPTION_ADMIN",
+  "INNODB_REDO_LOG_ENABLE, RESOURCE_GROUP_ADMIN, SENSITIVE_VARIABLES_OBSERVER, TELEMETRY_LOG_ADMIN",
+].flatMap((line) => line.split(", "));
 
 const probes: Record<string, readonly string[]> = {
   "the service's accounts": [

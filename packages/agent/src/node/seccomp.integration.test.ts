@@ -101,10 +101,10 @@ test.each([
   expect(shell(command)).not.toBe("0");
 });
 
-test.each(["/volume/data", "/run/mysqld"])("a process in a node cannot execute what it writes to %s", (folder) => {
-  expect(shell(`cp /bin/true ${folder}/own && chmod 755 ${folder}/own`)).toBe("0");
-  expect(shell(`${folder}/own`)).toBe("126");
-  expect(shell(`rm ${folder}/own`)).toBe("0");
+test.each(["/volume/data", "/run/mysqld"])("a process in a node cannot execute what it writes to %s", (writable) => {
+  expect(shell(`cp /bin/true ${writable}/own && chmod 755 ${writable}/own`)).toBe("0");
+  expect(shell(`${writable}/own`)).toBe("126");
+  expect(shell(`rm ${writable}/own`)).toBe("0");
 });
 
 test("the host allows as much asynchronous I/O as 4,094 servers reserve", () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { NotYet } from "../../base/try-again.ts";
+import { despiteLocks } from "../../mysql/despite-locks.ts";
 import { copyUnderWay, runAbortable, withRoot } from "../../mysql/node-sql.ts";
 import { claimAccount } from "../../mysql/baseline.ts";
 import { tlsFile } from "../../mysql/settings.ts";
@@ -125,11 +126,8 @@ export const credentialsOf = (socket: string, { credentials, cluster }: NodeSpec
 export const writeCredentials = (socket: string, { credentials, cluster }: NodeSpec, password: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     const attribute = JSON.stringify({ moorage: { group: cluster?.group, version: credentials.version } });
-    await connection.query("ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK ATTRIBUTE ?", [
-      credentials.username,
-      password,
-      attribute,
-    ]);
+    const change = "ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK ATTRIBUTE ?";
+    await despiteLocks(connection, () => connection.query(change, [credentials.username, password, attribute]));
   });
 
 /** Sessions that were opened with the password of an earlier timeline stay open until they are killed. */
