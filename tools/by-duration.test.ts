@@ -67,3 +67,15 @@ test("without a turn all files run, and the access of every principal is verifie
   expect(filesOfTurn(Object.keys(seconds), seconds, undefined)).toEqual(Object.keys(seconds));
   for (const turn of [1, 2]) expect(filesOfTurn(Object.keys(seconds), seconds, turn)).toContain(matrix);
 });
+
+test("the long system tests are divided apart from the integration tests, and those that use secrets run always", () => {
+  const system = ["first-token", "lifecycle", "one-database", "three-nodes"].map(
+    (name) => `tests/system/${name}.test.ts`,
+  );
+  const seconds = { ...durations, ...Object.fromEntries(system.map((path, n) => [path, 90 + n])) };
+  const turns = [7, 8].map((turn) => filesOfTurn(system, seconds, turn));
+
+  for (const files of turns) expect(files).toContain("tests/system/first-token.test.ts");
+  expect(turns.flat().toSorted()).toEqual([...system, "tests/system/first-token.test.ts"].toSorted());
+  expect(filesOfTurn(named, seconds, 7)).toEqual(filesOfTurn(named, durations, 7));
+});

@@ -50,42 +50,55 @@ export function shardsOf(paths: readonly string[], count: number, durations: Dur
 
 /** Files that take longer than this are divided into two parts, of which each commit runs the other one in CI. */
 const LONG_SECONDS = 20;
-/** Who may do what is verified with each commit. */
-const ALWAYS = new Set(["tests/every-operation/every-operation.integration.test.ts"]);
+/** Who may do what is verified with each commit, and so are the secrets that these system tests use. */
+const ALWAYS = new Set([
+  "tests/every-operation/every-operation.integration.test.ts",
+  ...["first-token", "images", "sign-in", "third-party-app"].map((name) => `tests/system/${name}.test.ts`),
+]);
 
-/** The files that CI runs with this turn: all without one, otherwise the short ones and every second long one. */
+const isSystem = (path: string): boolean => path.startsWith("tests/system/");
+
+/** The files of a suite that CI runs with this turn: all without one, otherwise the short ones and every second long one. */
 export function filesOfTurn(paths: readonly string[], durations: Durations, turn: number | undefined): string[] {
   if (turn === undefined) return [...paths];
-  const long = timed(Object.keys(durations), durations)
+  const suite = Object.keys(durations).filter((path) => isSystem(path) === paths.some(isSystem));
+  const long = timed(suite, durations)
     .filter(({ path, seconds }) => seconds > LONG_SECONDS && !ALWAYS.has(path))
     .map(({ path }) => path);
   const later = new Set(long.filter((_, at) => at % 2 !== turn % 2));
   return paths.filter((path) => !later.has(path));
 }
 
-/** Orders and shards the integration tests by tools/test-durations.json; other suites as vitest does. */
+/** Orders and shards the integration tests by tools/test-durations.json, and chooses the files of the turn. */
 export class ByDuration extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const { integration, others } = this.#bySuite(await super.sort(files));
+    const { integration, system, others } = this.#bySuite(await super.sort(files));
     const ordered = interleave([...integration.keys()], measuredDurations());
-    return [...others, ...filesAt(ordered, integration)];
+    return [...others, ...filesAt(ordered, integration), ...system.values()];
   }
 
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const { integration, others } = this.#bySuite(files);
+    const { integration, system, others } = this.#bySuite(files);
     const { index = 1, count = 1 } = this.ctx.config.shard ?? {};
     const ours = shardsOf([...integration.keys()], count, measuredDurations())[index - 1] ?? [];
-    return [...(await super.shard(others)), ...filesAt(ours, integration)];
+    return [...(await super.shard([...others, ...system.values()])), ...filesAt(ours, integration)];
   }
 
   #bySuite(files: readonly TestSpecification[]) {
-    const [integration, others] = [new Map<string, TestSpecification>(), [] as TestSpecification[]];
-    for (const file of files)
-      if (file.project.name === "integration") integration.set(relative(this.ctx.config.root, file.moduleId), file);
-      else others.push(file);
-    const chosen = new Set(filesOfTurn([...integration.keys()], measuredDurations(), currentTurn()));
-    for (const path of integration.keys()) if (!chosen.has(path)) integration.delete(path);
-    return { integration, others };
+    const {
+      integration = [],
+      system = [],
+      others = [],
+    } = Object.groupBy(files, ({ project: { name } }) =>
+      name === "integration" || name === "system" ? name : "others",
+    );
+    return { integration: this.#ofTurn(integration), system: this.#ofTurn(system), others };
+  }
+
+  #ofTurn(files: readonly TestSpecification[]): Map<string, TestSpecification> {
+    const byPath = new Map(files.map((file) => [relative(this.ctx.config.root, file.moduleId), file]));
+    const chosen = new Set(filesOfTurn([...byPath.keys()], measuredDurations(), currentTurn()));
+    return new Map([...byPath].filter(([path]) => chosen.has(path)));
   }
 }
 

@@ -26,38 +26,37 @@ const withoutStack: Stage[] = [
   { name: "docs", command: program("tests/docs/run.ts", "--ci") },
 ].map((stage) => ({ ...stage, nice: 19 }));
 
-/** The stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
-export type Lane = {
-  stack?: string;
-  stages: Stage[];
-  /** The lane starts when those without a stack have ended. */
-  later?: true;
+/** Its stages run one after the other, between `up` and `down` of its stack if it has one. */
+export type Part = { stack?: string; stages: Stage[] };
+
+const systemTests: Part = {
+  stack: "a",
+  stages: [
+    // The lifecycle test uses 1,024 MB by default.
+    { name: "system", command: vitest("system"), env: { MOORAGE_LIFECYCLE_MB: "256" } },
+    // Searches the stack of the system tests for the secrets that they used.
+    { name: "secrets", command: program("tests/security/secret-scan.ts") },
+  ],
 };
+const clients: Part = {
+  stack: "b",
+  stages: [
+    { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
+    { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },
+    { name: "hostile", command: program("tests/hostile/run.ts", "--ci") },
+  ],
+};
+const drills: Part = { stack: "c", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] };
 
 /**
- * Two lanes at a time: one that mostly waits beside one that computes. All three at once need so much more than two
- * processors that every test takes several times as long, while the idle processes of both stacks compute on. Stack
- * names are short because the paths of sockets below them are limited.
+ * Two lanes run at the same time, and the parts of a lane one after the other. What computes is beside what mostly waits,
+ * and never more than one stack is up in a lane: with two stacks beside tests that compute, every test takes several
+ * times as long, while the idle processes of both stacks compute on. Stack names are short because the paths of sockets
+ * below them are limited.
  */
-export const lanes: Lane[] = [
-  { stages: withoutStack },
-  {
-    stack: "a",
-    stages: [
-      // The lifecycle test uses 1,024 MB by default.
-      { name: "system", command: vitest("system"), env: { MOORAGE_LIFECYCLE_MB: "256" } },
-      // Searches the stack of the system tests for the secrets that they used.
-      { name: "secrets", command: program("tests/security/secret-scan.ts") },
-    ],
-  },
-  { stack: "b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }], later: true },
-];
-
-/** These run on whichever stack is free first, the longest first. */
-export const onAnyStack: Stage[] = [
-  { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
-  { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },
-  { name: "hostile", command: program("tests/hostile/run.ts", "--ci") },
+export const lanes: Part[][] = [
+  [{ stages: withoutStack }, clients],
+  [systemTests, drills],
 ];
 
 export const upOf = (stack: string): Stage => ({

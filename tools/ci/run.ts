@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { commitNumber } from "./commit-number.ts";
 import { cpuOfChildren, cpuOfMachine, processors } from "./cpu.ts";
-import { downOf, type Lane, lanes, onAnyStack, type Stage, stackCommand, upOf } from "./lanes.ts";
+import { downOf, lanes, type Part, type Stage, stackCommand, upOf } from "./lanes.ts";
 import { type Running, startStage } from "./stage.ts";
 
 const { values } = parseArgs({
@@ -34,10 +34,8 @@ let isEnding = false;
 const since = (ms: number): number => (Date.now() - ms) / 1000;
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const isLeftOut = ({ name }: Stage): boolean => only !== undefined && !only.includes(name);
-
 async function runStage(stage: Stage, stack?: string): Promise<void> {
-  if (isEnding || isLeftOut(stage)) return;
+  if (isEnding) return;
   const started = Date.now();
   const log = join(folder, `${stage.name.replaceAll(" ", "-")}.log`);
   print(`--- ${stage.name} begins${stack === undefined ? "" : ` on ${stack}`}: ${stage.command.slice(1).join(" ")}`);
@@ -62,14 +60,15 @@ async function showStatus(stack: string): Promise<void> {
   print(readFileSync(log, "utf8").trimEnd());
 }
 
-const free = [...onAnyStack];
-async function runLane({ stack, stages }: Lane): Promise<void> {
-  if (stack !== undefined) await runStage(upOf(stack), stack);
-  for (const stage of stages) await runStage(stage, stack);
-  // A stack that `--only` leaves out takes no stages.
-  if (stack === undefined || isLeftOut(upOf(stack))) return;
-  for (let next = free.shift(); next !== undefined; next = free.shift()) await runStage(next, stack);
-  await runStage(downOf(stack), stack);
+async function runPart({ stack, stages }: Part): Promise<void> {
+  const chosen = stages.filter(({ name }) => only === undefined || only.includes(name));
+  if (chosen.length === 0) return;
+  const withStack = stack === undefined ? chosen : [upOf(stack), ...chosen, downOf(stack)];
+  for (const stage of withStack) await runStage(stage, stack);
+}
+
+async function runLane(parts: readonly Part[]): Promise<void> {
+  for (const part of parts) await runPart(part);
 }
 
 function endAll(): void {
@@ -80,7 +79,7 @@ function endAll(): void {
 /** Removes the stacks that a killed run left behind, and at the end those of this run. */
 async function wipeStacks(name: string): Promise<void> {
   await Promise.all(
-    lanes.map(async ({ stack }) => {
+    lanes.flat().map(async ({ stack }) => {
       if (stack === undefined) return;
       const log = join(folder, `${name}-${stack}.log`);
       const { passed } = await startStage(downOf(stack), log).ended;
@@ -109,9 +108,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, endAll);
 process.stdout.on("error", endAll);
 
 await wipeStacks("wipe-before");
-const withoutStack = Promise.all(lanes.filter(({ stack }) => stack === undefined).map(runLane));
-const onStacks = lanes.filter(({ stack }) => stack !== undefined);
-await Promise.all(onStacks.map((lane) => (lane.later ? withoutStack.then(() => runLane(lane)) : runLane(lane))));
+await Promise.all(lanes.map(runLane));
 let isClean = true;
 await wipeStacks("wipe-after").catch((error: unknown) => {
   isClean = false;
