@@ -168,6 +168,22 @@ test("a fork to a time that is not archived yet waits until the host's clock has
   expect(await world.activities.shipSource(operation)).toBe("requested");
 });
 
+test("a fork of an asynchronous source to a time waits until what a replica archives reaches the time", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await world.db.updateTable("databases").set({ cluster_size: 3, replication_type: "asynch" }).execute();
+  await archivedThrough(world, database, ago(world, HOUR));
+  await alice.create({ fork: { source: database.id, restore_time: toTimestamp(world.time.now) } });
+  const { id: operation } = await world.lastOperation();
+
+  for (let waited = 0; waited < 6; waited++) {
+    expect(await world.activities.shipSource(operation)).toBe("too soon");
+    later(world, 1);
+  }
+  // Without members in this world nothing can be requested.
+  expect(await world.activities.shipSource(operation)).toBe("not requested");
+});
+
 test("a fork to a time before an in-place restore starts on the timeline in use at that time", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await aSource(world);

@@ -16,7 +16,7 @@ import { loadHistory } from "../archive/history-store.ts";
 import { NotRestorable, planRestore } from "../archive/recipe.ts";
 import { type Engine, inOperation, requested } from "../changes/change.ts";
 import { type DatabaseRow, lockDatabase } from "../model/database-store.ts";
-import { isCluster } from "../model/database.ts";
+import { isAsynchronous, isCluster } from "../model/database.ts";
 import { findTimeline, forkOf, type TimelineRow } from "../model/timeline-store.ts";
 import { findArchiver } from "../spec/archiver-store.ts";
 import { wakeHosts } from "../spec/desired-specs.ts";
@@ -28,10 +28,11 @@ const SHIP_SHARE = { upTo: 10 };
 /** Larger clock differences raise an alarm. */
 const CLOCKS_DIFFER_MS = 2_000;
 /**
- * A member's copy ends later by a difference of clocks than its clone did, what an asynchronous replica archives ends
- * earlier by one and by the age of a view, and the host's clock may be behind ours.
+ * What an asynchronous replica archives ends earlier than it began, by a difference of clocks and by the age of a view.
+ * The same time is enough for the end of a member's copy, which is later by a difference of clocks than that of its
+ * clone. In both cases the host's clock may be behind ours.
  */
-const COPY_PASSED_MS = 3 * CLOCKS_DIFFER_MS;
+const REPLICA_PASSED_MS = 3 * CLOCKS_DIFFER_MS;
 
 type Change = (spec: UntimedSpec) => UntimedSpec;
 
@@ -63,10 +64,11 @@ export const createShipActivities = (engine: Engine) => {
         const operation = await findOperation(tx, operationId);
         const { timeline, until } = await pointOf(tx, operation);
         if (until !== undefined && timeline.archived_through >= until) return "archived";
-        if (until !== undefined && clock().getTime() < until.getTime() + CLOCKS_DIFFER_MS) return "too soon";
-        const copyEnd = until === undefined ? await newestCopyEnd(tx, timeline, operation.created_at) : undefined;
-        if (copyEnd !== undefined && clock().getTime() < copyEnd.getTime() + COPY_PASSED_MS) return "too soon";
         const source = await lockDatabase(tx, operation.account_id, timeline.database_id);
+        const passedMs = isAsynchronous(source) ? REPLICA_PASSED_MS : CLOCKS_DIFFER_MS;
+        if (until !== undefined && clock().getTime() < until.getTime() + passedMs) return "too soon";
+        const copyEnd = until === undefined ? await newestCopyEnd(tx, timeline, operation.created_at) : undefined;
+        if (copyEnd !== undefined && clock().getTime() < copyEnd.getTime() + REPLICA_PASSED_MS) return "too soon";
         // A timeline that the source has left gets nothing new.
         if (source.deleted_at !== null || source.timeline_id !== timeline.id) return undefined;
         return requestShip(tx, operationId, source, clock());
@@ -171,7 +173,7 @@ async function newestCopyEnd(tx: Tx, { id }: TimelineRow, at: Date): Promise<Dat
     .select("ended_at")
     .where("timeline_id", "=", id)
     .where("doomed_at", "is", null)
-    .where("ended_at", "<=", new Date(at.getTime() + COPY_PASSED_MS))
+    .where("ended_at", "<=", new Date(at.getTime() + REPLICA_PASSED_MS))
     .orderBy("ended_at", "desc")
     .limit(1)
     .executeTakeFirst();
