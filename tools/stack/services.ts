@@ -252,6 +252,7 @@ export const controlPlaneEnv = (name?: string): Record<string, string> => ({
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
   MOORAGE_CRASH_DIR: inStack("crash"),
+  MOORAGE_CARDS_RAW: "true",
   MOORAGE_CARDS_ADMISSION_LISTEN: loopback(ports.cardAdmission),
   MOORAGE_CARDS_ADMISSION_KEY: cardAdmissionKey(),
   MOORAGE_STRIPE_WEBHOOK_SECRET: stripeKeys.webhook,

@@ -31,9 +31,11 @@ export const agentSettings = {
     .describe(
       "The file of the operator's public key, which verifies allowances of deletions. For the command line: of the private key, which signs them.",
     ),
-  MOORAGE_DELETIONS_PER_WINDOW: Count.default(5).describe(
-    "How many deletions and re-clones a host performs in a window without an allowance; others are held until the window has room.",
-  ),
+  MOORAGE_DELETIONS_PER_WINDOW: Count.default(5)
+    .describe(
+      "How many deletions and re-clones a host performs in a window without an allowance; others are held until the window has room.",
+    )
+    .meta({ atMost: "MOORAGE_DELETIONS_PER_DAY" }),
   MOORAGE_DELETION_WINDOW_SECONDS: Count.default(600).describe("The window of deletions, in seconds."),
   MOORAGE_DELETIONS_PER_DAY: Count.default(20).describe(
     "How many deletions, and as many re-clones, a host performs in 24 hours without an allowance; others are held until one is signed or the day has room.",
@@ -44,9 +46,9 @@ export const agentSettings = {
   MOORAGE_TRASH_PURGES_PER_DAY: Count.default(50).describe(
     "How many volumes a host removes from its trash in 24 hours; others wait.",
   ),
-  MOORAGE_UNRESPONSIVE_SECONDS: Seconds.default(60).describe(
-    "How long a server has not answered, in seconds, before it is reported as unresponsive.",
-  ),
+  MOORAGE_UNRESPONSIVE_SECONDS: Seconds.default(60)
+    .describe("How long a server has not answered, in seconds, before it is reported as unresponsive.")
+    .meta({ atMost: "MOORAGE_KILL_UNRESPONSIVE_SECONDS" }),
   MOORAGE_KILL_UNRESPONSIVE_SECONDS: Seconds.default(180).describe(
     "How long a server has not answered, in seconds, before it is killed and started again.",
   ),

@@ -4,10 +4,11 @@ import { readConfig } from "#platform/config.ts";
 import { addressSettings } from "#platform/settings.ts";
 
 const fields = { ...addressSettings, ...imageLinkSettings };
+const linkKey = { MOORAGE_IMAGE_SERVER_KEY: "k".repeat(32) };
 const names = ["MOORAGE_PUBLIC_URL", "MOORAGE_AUTH_URL", "MOORAGE_IMAGE_SERVER_URL"] as const;
 
 test.each(names)("%s is refused by name if it is an http address of another machine, unless it is allowed", (name) => {
-  const env = { [name]: "http://moorage.example" };
+  const env = { [name]: "http://moorage.example", ...(name === "MOORAGE_IMAGE_SERVER_URL" ? linkKey : {}) };
   expect(() => readConfig(fields, env)).toThrow(`${name} must be an https URL`);
   expect(() => readConfig(fields, { ...env, MOORAGE_HTTP_ALLOWED: "MOORAGE_ZONE" })).toThrow("MOORAGE_HTTP_ALLOWED");
   const [another = ""] = names.filter((each) => each !== name);

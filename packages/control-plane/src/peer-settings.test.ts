@@ -15,8 +15,9 @@ const here = {
   MOORAGE_S3_ACCESS_KEY: "a",
   MOORAGE_S3_SECRET_KEY: "s",
 };
+/** They are only read to be readable. */
 const files = (prefix: string): Record<string, string> =>
-  Object.fromEntries(["CA", "CERTIFICATE", "KEY"].map((what) => [`${prefix}_${what}_FILE`, `/${what}`]));
+  Object.fromEntries(["CA", "CERTIFICATE", "KEY"].map((what) => [`${prefix}_${what}_FILE`, import.meta.filename]));
 
 const away = {
   DATABASE_URL: "postgres://moorage@db.example/moorage",
@@ -58,9 +59,9 @@ test.each([
 
 test("Temporal and Valkey on other machines need all three files, and Valkey rediss", () => {
   const temporal = { ...here, TEMPORAL_ADDRESS: "temporal.example:7233", ...files("TEMPORAL_TLS") };
-  expect(readConfig(fields, temporal).TEMPORAL_TLS_CA_FILE).toBe("/CA");
+  expect(readConfig(fields, temporal).TEMPORAL_TLS_CA_FILE).toBe(import.meta.filename);
   const valkey = { ...here, VALKEY_URL: "rediss://valkey.example", ...files("VALKEY_TLS") };
-  expect(readConfig(fields, valkey).VALKEY_TLS_KEY_FILE).toBe("/KEY");
+  expect(readConfig(fields, valkey).VALKEY_TLS_KEY_FILE).toBe(import.meta.filename);
   for (const name of ["TEMPORAL_TLS_CA_FILE", "TEMPORAL_TLS_CERTIFICATE_FILE", "TEMPORAL_TLS_KEY_FILE"])
     expect(() => readConfig(fields, { ...temporal, [name]: undefined })).toThrow(name);
   expect(() => readConfig(fields, { ...valkey, VALKEY_URL: "redis://valkey.example" })).toThrow("rediss://");

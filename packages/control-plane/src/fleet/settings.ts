@@ -10,5 +10,6 @@ export const gatewaySettings = {
     .string()
     .describe(
       "The folder with the certificate of `fleet` (`server.pem`, `server.key`) and the authority that signs hosts (`ca.pem`, `ca.key`).",
-    ),
+    )
+    .meta({ reads: ["server.pem", "server.key", "ca.pem", "ca.key"] }),
 };

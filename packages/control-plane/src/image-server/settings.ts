@@ -6,14 +6,14 @@ import { Listen, PositiveInteger, SharedKey, WebUrl } from "#platform/settings.t
 export const imageLinkSettings = {
   MOORAGE_IMAGE_SERVER_URL: WebUrl.optional()
     .describe(
-      "Where hypervisors reach `image-server`; without it, or without the key, `api` issues no addresses for downloads.",
+      "Where hypervisors reach `image-server`; without it and the key, `api` issues no addresses for downloads.",
     )
-    .meta({ https: true }),
+    .meta({ https: true, needs: ["MOORAGE_IMAGE_SERVER_KEY"] }),
   MOORAGE_IMAGE_SERVER_KEY: SharedKey.optional()
     .describe(
       "The key that signs addresses for downloads, at least 32 characters, shared by `api` and `image-server`. A new key invalidates all addresses.",
     )
-    .meta({ secret: true }),
+    .meta({ secret: true, needs: ["MOORAGE_IMAGE_SERVER_URL"] }),
 };
 
 /** Undefined: the API issues no addresses for image downloads. */

@@ -14,7 +14,7 @@ export const mailSettings = {
     .describe(
       "The SMTP server for outgoing mail: `smtp://name:password@host:587` or `smtps://…`; without it mails wait. With it, `MOORAGE_MAIL_FROM` and `MOORAGE_AUTH_URL` are required.",
     )
-    .meta({ secret: true }),
+    .meta({ secret: true, needs: ["MOORAGE_MAIL_FROM", "MOORAGE_AUTH_URL"] }),
   MOORAGE_MAIL_FROM: z
     .string()
     .includes("@")

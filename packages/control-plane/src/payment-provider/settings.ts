@@ -6,7 +6,8 @@ export const stripeSettings = {
   MOORAGE_PAYMENT_PROVIDER: z
     .enum(["stripe"])
     .optional()
-    .describe("`stripe`, or nothing: without a payment provider no card can be added and nothing is charged."),
+    .describe("`stripe`, or nothing: without a payment provider no card can be added and nothing is charged.")
+    .meta({ needs: ["MOORAGE_STRIPE_KEY", "MOORAGE_STRIPE_WEBHOOK_SECRET"] }),
   MOORAGE_STRIPE_KEY: z
     .string()
     .min(1)

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings, type SettingFields, type SettingsOf } from "@moorage/contract/settings";
 import { z } from "zod";
@@ -7,31 +7,24 @@ import { openPeers } from "./peers.ts";
 import type { keyRingSettings } from "./settings.ts";
 
 /** The only place that reads the environment. */
-export function readConfig<Fields extends SettingFields>(fields: Fields, env = process.env): SettingsOf<Fields> {
-  const config = readSettings(fields, env);
-  requireHttps(fields, config);
-  refuse(openPeers(fields, config));
-  return config;
-}
+export const readConfig = <Fields extends SettingFields>(fields: Fields, env = process.env): SettingsOf<Fields> =>
+  readSettings(fields, env, [
+    (config) => openAddresses(fields, config),
+    (config) => openPeers(fields, config),
+    keyRingFaults,
+  ]);
 
 /** Of settings with the metadata `https`: what is sent there must not be readable on the way. */
-function requireHttps(fields: SettingFields, config: Readonly<Record<string, unknown>>): void {
+function openAddresses(fields: SettingFields, config: Readonly<Record<string, unknown>>): string[] {
   const allowed = config["MOORAGE_HTTP_ALLOWED"];
-  const faults = Object.entries(fields)
+  return Object.entries(fields)
     .filter(([name, field]) => field.meta()?.["https"] === true && isOpen(config[name]))
     .map(([name]) => name)
-    .filter((name) => !(Array.isArray(allowed) && allowed.includes(name)));
-  refuse(
-    faults.map(
+    .filter((name) => !(Array.isArray(allowed) && allowed.includes(name)))
+    .map(
       (name) =>
         `${name} must be an https URL: only an address of this machine, such as http://localhost:8080, may be http. If the network is safe, set MOORAGE_HTTP_ALLOWED to ${name}.`,
-    ),
-  );
-}
-
-function refuse(faults: readonly string[]): void {
-  if (faults.length === 0) return;
-  throw new Error(`The settings in the environment are not valid:\n${faults.map((fault) => `- ${fault}`).join("\n")}`);
+    );
 }
 
 function isOpen(address: unknown): boolean {
@@ -52,12 +45,28 @@ export function required<Config, Name extends keyof Config & string>(
 
 /** A dot would end the id where it is part of a sealed value or a code. */
 const KeyId = z.string().regex(/^[\w-]{1,50}$/, "the id of a key has 1 to 50 letters, digits, _ and -");
+const Key = z
+  .base64("a key is 32 bytes in base64: openssl rand -base64 32")
+  .refine((key) => Buffer.from(key, "base64").length === 32, "a key is 32 bytes in base64: openssl rand -base64 32");
 const KeyRing = z
-  .object({ current: KeyId, keys: z.record(KeyId, z.base64()) })
+  .object({ current: KeyId, keys: z.record(KeyId, Key) })
   .refine(({ current, keys }) => Object.hasOwn(keys, current), { error: "`current` must be the id of one of `keys`" });
+type KeyRing = z.output<typeof KeyRing>;
 
-export const readKeyRing = (config: SettingsOf<typeof keyRingSettings>): z.output<typeof KeyRing> =>
+export const readKeyRing = (config: SettingsOf<typeof keyRingSettings>): KeyRing =>
   KeyRing.parse(JSON.parse(readFileSync(config.MOORAGE_KEYS_FILE, "utf8")));
+
+/** Says nothing of the content, which is secret. */
+function keyRingFaults({ MOORAGE_KEYS_FILE: path }: Readonly<Record<string, unknown>>): string[] {
+  if (typeof path !== "string" || !existsSync(path)) return [];
+  const fault = (why: string): string[] => [`MOORAGE_KEYS_FILE: ${path} is no key ring: ${why}.`];
+  try {
+    const read = KeyRing.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    return read.success ? [] : fault(read.error.issues[0]?.message ?? "it is not valid");
+  } catch (error) {
+    return fault(error instanceof SyntaxError ? "it is not JSON" : "it cannot be read");
+  }
+}
 
 /** The certificates that the API shows to tenants. The key in the same directory is not for this process. */
 export const readDatabaseCa = (config: { MOORAGE_DATABASE_CA_DIR: string }): string =>

@@ -23,7 +23,10 @@ const peers = ["DATABASE_URL", "TEMPORAL_ADDRESS", "VALKEY_URL", "MOORAGE_DNS_UR
 
 /** Three files with which a process and a part that it uses authenticate each other. */
 export const tlsFileSettings = <Prefix extends string>(prefix: Prefix, part: string) => {
-  const file = (what: string) => z.string().min(1).optional().describe(`${what}, a PEM file.`);
+  // All three or none.
+  const needs = ["CA", "CERTIFICATE", "KEY"].map((what) => `${prefix}_${what}_FILE`);
+  const file = (what: string) =>
+    z.string().min(1).optional().describe(`${what}, a PEM file.`).meta({ needs, reads: "file" });
   return {
     [`${prefix}_CA_FILE`]: file(`The authority of ${part}'s certificate`),
     [`${prefix}_CERTIFICATE_FILE`]: file(`The certificate that the process shows to ${part}`),
@@ -53,9 +56,9 @@ export const requestTimeoutSettings = {
   MOORAGE_REQUEST_STATEMENT_SECONDS: Positive.default(10).describe(
     "How long PostgreSQL works on one statement of a request, in seconds; then it is answered 503.",
   ),
-  MOORAGE_REQUEST_LOCK_SECONDS: Positive.default(5).describe(
-    "How long a request waits for a lock in PostgreSQL, in seconds; then it is answered 503.",
-  ),
+  MOORAGE_REQUEST_LOCK_SECONDS: Positive.default(5)
+    .describe("How long a request waits for a lock in PostgreSQL, in seconds; then it is answered 503.")
+    .meta({ atMost: "MOORAGE_REQUEST_STATEMENT_SECONDS" }),
 };
 
 /** Of connections of jobs, of hosts' reports, and of the operator's commands. */
@@ -63,9 +66,9 @@ export const jobTimeoutSettings = {
   MOORAGE_JOB_STATEMENT_SECONDS: Positive.default(600).describe(
     "How long PostgreSQL works on one statement of a job, a host's report or the operator's command, in seconds; a job is then tried again.",
   ),
-  MOORAGE_JOB_LOCK_SECONDS: Positive.default(60).describe(
-    "How long a job, a host's report or the operator's command waits for a lock in PostgreSQL, in seconds.",
-  ),
+  MOORAGE_JOB_LOCK_SECONDS: Positive.default(60)
+    .describe("How long a job, a host's report or the operator's command waits for a lock in PostgreSQL, in seconds.")
+    .meta({ atMost: "MOORAGE_JOB_STATEMENT_SECONDS" }),
 };
 
 export const telemetrySettings = {
@@ -141,8 +144,9 @@ export const keyRingSettings = {
   MOORAGE_KEYS_FILE: z
     .string()
     .describe(
-      'The key ring, a JSON file of key-encryption keys: `{"current": "k2", "keys": {"k1": "<base64>", "k2": "<base64>"}}`.',
-    ),
+      'The key ring, a JSON file of key-encryption keys of 32 bytes: `{"current": "k2", "keys": {"k1": "<base64>", "k2": "<base64>"}}`.',
+    )
+    .meta({ reads: "file" }),
 };
 
 const httpsSettings = ["MOORAGE_PUBLIC_URL", "MOORAGE_AUTH_URL", "MOORAGE_IMAGE_SERVER_URL"] as const;
@@ -205,13 +209,14 @@ export const purgeKeySettings = {
     .optional()
     .describe(
       "The access key that may delete, and neither read nor write objects. Without it `worker` deletes with `MOORAGE_S3_ACCESS_KEY`, and warns.",
-    ),
+    )
+    .meta({ needs: ["MOORAGE_S3_PURGE_SECRET_KEY"], insteadOf: ["MOORAGE_S3_ACCESS_KEY", "MOORAGE_S3_SECRET_KEY"] }),
   MOORAGE_S3_PURGE_SECRET_KEY: z
     .string()
     .min(1)
     .optional()
     .describe("The secret key of `MOORAGE_S3_PURGE_ACCESS_KEY`.")
-    .meta({ secret: true }),
+    .meta({ secret: true, needs: ["MOORAGE_S3_PURGE_ACCESS_KEY"] }),
 };
 
 /** Of the process that deletes archives. It reads and writes none. */

@@ -12,14 +12,14 @@ export const certificateSettings = {
     .string()
     .describe(
       "The folder of the certificate authority for databases: `ca.pem` with every authority that tenants may encounter, and for `fleet` only `ca.key` of the one that signs.",
-    ),
+    )
+    .meta({ reads: ["ca.pem"] }),
 };
 
 export const zoneSettings = {
   MOORAGE_ZONE: z
-    .string()
-    .default("moorage.test")
-    .describe("The DNS zone of the hostnames of databases. It must exist in PowerDNS."),
+    .hostname("expected a DNS name, such as db.example.com")
+    .describe("The DNS zone of the hostnames of databases, such as `db.example.com`. It must exist in PowerDNS."),
 };
 
 /** How long the past of databases is kept. */

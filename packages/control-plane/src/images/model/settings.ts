@@ -16,7 +16,8 @@ export const imageStoreSettings = {
   MOORAGE_IMAGE_STORES_FILE: z
     .string()
     .optional()
-    .describe("A JSON file of image stores by name, if regions have their own, with their credentials."),
+    .describe("A JSON file of image stores by name, if regions have their own, with their credentials.")
+    .meta({ reads: "file", insteadOf: ["MOORAGE_S3_URL", "MOORAGE_S3_ACCESS_KEY", "MOORAGE_S3_SECRET_KEY"] }),
   MOORAGE_IMAGE_UPLOAD_HOURS: Positive.default(24).describe(
     "How long an address for an upload is valid, in hours; an image without data is then removed.",
   ),
@@ -34,9 +35,9 @@ export const imageSettings = {
     "How large the images of an account may be together, in MB, unless the operator set another limit for it.",
   ),
   MOORAGE_IMAGE_RAW_MB: PositiveInteger.default(6144).describe("The largest disk of an image, uncompressed, in MB."),
-  MOORAGE_IMAGE_CONTENT_MB: PositiveInteger.default(6144).describe(
-    "The largest non-zero content of the disk of an image, in MB.",
-  ),
+  MOORAGE_IMAGE_CONTENT_MB: PositiveInteger.default(6144)
+    .describe("The largest non-zero content of the disk of an image, in MB.")
+    .meta({ atMost: "MOORAGE_IMAGE_RAW_MB" }),
   MOORAGE_IMAGE_UPLOAD_BYTES: PositiveInteger.default(5_000_000_000).describe(
     "The largest uploaded file, compressed, in bytes.",
   ),
