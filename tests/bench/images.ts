@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { readSettings } from "@moorage/contract/settings";
 import { importBoundsOf, runImporter } from "../../packages/control-plane/src/images/importer/index.ts";
-import { imageSettings, imageSettingsOf } from "../../packages/control-plane/src/images/model/settings.ts";
+import { imageLimitSettings, imageSettingsOf } from "../../packages/control-plane/src/images/model/settings.ts";
 import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
 import { pidOf } from "../../tools/stack/control.ts";
 import { imagesOf, numberOf } from "../kit/images.ts";
@@ -51,7 +51,7 @@ async function benchImport(file: string): Promise<boolean> {
   const outcome = await runImporter({
     source,
     expectedBytes: size,
-    bounds: importBoundsOf(imageSettingsOf(readSettings(imageSettings, {}))),
+    bounds: importBoundsOf(imageSettingsOf(readSettings(imageLimitSettings, {}))),
     put: (name, body, digest) => store.objects.putWhole(`images/1/${name}`, body, { digest }),
     progress: () => {},
     signal: new AbortController().signal,

@@ -12,7 +12,11 @@ import { composeBase, composeSealer, requestTimeouts } from "../../packages/cont
 import { createPrometheus } from "../../packages/control-plane/src/databases/api/view-metric.ts";
 import { findDatabase } from "../../packages/control-plane/src/databases/model/database-store.ts";
 import { createAuthenticate, createTokenCache } from "../../packages/control-plane/src/identity/index.ts";
-import { createImageStores, imageSettings, imageSettingsOf } from "../../packages/control-plane/src/images/index.ts";
+import {
+  createImageStores,
+  imageLimitSettings,
+  imageSettingsOf,
+} from "../../packages/control-plane/src/images/index.ts";
 import { readConfig, readKeyRing } from "../../packages/control-plane/src/platform/config.ts";
 import { createDb, createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { createIdempotencySecrets } from "../../packages/control-plane/src/platform/http/idempotency.ts";
@@ -31,7 +35,7 @@ const config = readConfig({
   ...keyRingSettings,
   ...valkeySettings,
   ...rateLimitSettings,
-  ...imageSettings,
+  ...imageLimitSettings,
 });
 const { log, db, clock } = composeBase("bench", { ...config, LOG_LEVEL: "silent" }, requestTimeouts(config));
 

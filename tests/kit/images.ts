@@ -2,7 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Event, Image, ImageUpload } from "@moorage/contract";
 import { readSettings } from "@moorage/contract/settings";
 import { until } from "@moorage/testkit/until.ts";
-import { imageSettings, type ImageStores, imageStoresOf } from "../../packages/control-plane/src/images/index.ts";
+import { type ImageStores, imageStoresOf } from "../../packages/control-plane/src/images/index.ts";
+import { imageStoreSettings } from "../../packages/control-plane/src/images/model/settings.ts";
 import { controlPlaneEnv } from "../../tools/stack/services.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
@@ -10,7 +11,7 @@ import type { Tenant } from "./tenant.ts";
 
 /** The stores of the running stack, by the settings of its own processes. */
 export const stackImageStores = (): ImageStores =>
-  (opened ??= imageStoresOf(readSettings(imageSettings, controlPlaneEnv("worker"))));
+  (opened ??= imageStoresOf(readSettings(imageStoreSettings, controlPlaneEnv("worker"))));
 let opened: ImageStores | undefined;
 
 export const numberOf = ({ id }: Pick<Image, "id">): number => Number(id.replace("private/", ""));

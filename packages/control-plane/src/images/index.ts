@@ -7,7 +7,7 @@ export { contentKey } from "./model/object-names.ts";
 export { imageLimitsOf, saveImageLimits } from "./model/limits.ts";
 export { deprecateImage, publishImage, retireImage } from "./api/public-images.ts";
 export { imageApiSteps, type ImageRouteDeps, imageRoutes } from "./api/routes.ts";
-export { type ImageSettings, imageSettings, imageSettingsOf } from "./model/settings.ts";
+export { imageLimitSettings, type ImageSettings, imageSettingsOf } from "./model/settings.ts";
 export {
   createImageStores,
   createPurgingImageStores,

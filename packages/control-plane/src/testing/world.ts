@@ -20,7 +20,7 @@ import {
   copyNext,
   createPurgingImageStores,
   type ImageSettings,
-  imageSettings,
+  imageLimitSettings,
   imageSettingsOf,
   type PurgingImageStores,
   runImporter,
@@ -198,7 +198,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     cardsRaw: settings.cardsRaw ?? true,
     invitationsPerDay: settings.invitationsPerDay ?? 500,
     cardsPerDay: settings.cardsPerDay ?? 60,
-    images: { ...imageSettingsOf(readSettings(imageSettings, {})), ...settings.images },
+    images: { ...imageSettingsOf(readSettings(imageLimitSettings, {})), ...settings.images },
     imageStores,
     thumbnailSeconds: 600,
   };

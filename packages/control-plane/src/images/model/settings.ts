@@ -23,8 +23,8 @@ export const imageStoreSettings = {
   ),
 };
 
-export const imageSettings = {
-  ...imageStoreSettings,
+export const imageLimitSettings = {
+  MOORAGE_IMAGE_UPLOAD_HOURS: imageStoreSettings.MOORAGE_IMAGE_UPLOAD_HOURS,
   MOORAGE_IMAGES_PER_ACCOUNT: z.coerce
     .number()
     .int()
@@ -52,6 +52,8 @@ export const imageSettings = {
   ),
 };
 
+export const imageSettings = { ...imageStoreSettings, ...imageLimitSettings };
+
 /** What may become an image, and the retention of everything related. */
 export type ImageSettings = {
   imagesPerAccount: number;
@@ -65,7 +67,7 @@ export type ImageSettings = {
   automaticDays: number;
 };
 
-export const imageSettingsOf = (config: SettingsOf<typeof imageSettings>): ImageSettings => ({
+export const imageSettingsOf = (config: SettingsOf<typeof imageLimitSettings>): ImageSettings => ({
   imagesPerAccount: config.MOORAGE_IMAGES_PER_ACCOUNT,
   totalMb: config.MOORAGE_IMAGE_TOTAL_MB,
   rawMb: config.MOORAGE_IMAGE_RAW_MB,

@@ -40,6 +40,7 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
         MOORAGE_MAX_LAG_MS: "600000",
         MOORAGE_API_LISTEN: `127.0.0.1:${api}`,
         MOORAGE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
+        MOORAGE_ZONE: "moorage.test",
         MOORAGE_KEYS_FILE: keys,
         MOORAGE_DATABASE_CA_DIR: folder,
         MOORAGE_OPERATOR_TOKEN_SHA256: sha256(OPERATOR_TOKEN).toString("hex"),
