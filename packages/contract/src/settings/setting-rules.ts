@@ -1,5 +1,3 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { join } from "node:path";
 import type { SettingFields } from "./read-settings.ts";
 
 /** What a setting requires besides its own form, as metadata of the setting. */
@@ -10,8 +8,6 @@ type Rules = {
   insteadOf?: readonly string[];
   /** The setting that has at least this value. */
   atMost?: string;
-  /** It is the path of a file that the process reads, or of a folder with these files. */
-  reads?: "file" | readonly string[];
 };
 type Config = Readonly<Record<string, unknown>>;
 
@@ -25,7 +21,7 @@ export function faultsTogether(fields: SettingFields, config: Config, faulty: Re
   const lacking = (name: string, why: string): string =>
     `${name} is not set. ${why}. ${fields[name]?.description ?? ""}`;
   const faults = Object.entries(fields).flatMap(([name, field]) => {
-    const { needs = [], insteadOf = [], atMost, reads } = (field.meta() ?? {}) as Rules;
+    const { needs = [], insteadOf = [], atMost } = (field.meta() ?? {}) as Rules;
     if (faulty.has(name)) return [];
     const value = config[name];
     if (value === undefined)
@@ -33,7 +29,6 @@ export function faultsTogether(fields: SettingFields, config: Config, faulty: Re
     return [
       ...needs.filter(isLacking).map((other) => lacking(other, `${name} requires it`)),
       ...exceeds(name, value, atMost, config),
-      ...(reads === undefined || typeof value !== "string" ? [] : unreadable(name, value, reads)),
     ];
   });
   return [...new Set([...faults, ...sharedListeners(fields, config)])];
@@ -43,20 +38,6 @@ function exceeds(name: string, value: unknown, atMost: string | undefined, confi
   const most = atMost === undefined ? undefined : config[atMost];
   if (typeof value !== "number" || typeof most !== "number" || value <= most) return [];
   return [`${name} is ${value}, and must be at most ${atMost}, which is ${most}.`];
-}
-
-function unreadable(name: string, path: string, reads: "file" | readonly string[]): string[] {
-  const files = reads === "file" ? [path] : reads.map((file) => join(path, file));
-  return files.flatMap((file) => {
-    try {
-      accessSync(file, constants.R_OK);
-      return statSync(file).isDirectory() ? [`${name}: ${file} is a folder, and must be a file.`] : [];
-    } catch (error) {
-      const why =
-        (error as NodeJS.ErrnoException).code === "EACCES" ? "may not be read by this process" : "does not exist";
-      return [`${name}: ${file} ${why}.`];
-    }
-  });
 }
 
 type Listener = { host: string; port: number };

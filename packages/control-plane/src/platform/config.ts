@@ -4,6 +4,7 @@ import { readSettings, type SettingFields, type SettingsOf } from "@moorage/cont
 import { z } from "zod";
 import { isLoopback } from "./loopback.ts";
 import { openPeers } from "./peers.ts";
+import { unreadableFiles } from "./readable-files.ts";
 import type { keyRingSettings } from "./settings.ts";
 
 /** The only place that reads the environment. */
@@ -11,6 +12,7 @@ export const readConfig = <Fields extends SettingFields>(fields: Fields, env = p
   readSettings(fields, env, [
     (config) => openAddresses(fields, config),
     (config) => openPeers(fields, config),
+    (config) => unreadableFiles(fields, config),
     keyRingFaults,
   ]);
 
